@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What GNU Radio's buffer API offers here, found by compiling: releases and branches with
+# different APIs carry the same version number.
+include(CheckCXXSourceCompiles)
+include(CMakePushCheckState)
+
+cmake_push_check_state(RESET)
+set(CMAKE_REQUIRED_LIBRARIES gnuradio::gnuradio-runtime)
+set(CMAKE_REQUIRED_FLAGS "-std=c++17")
+
+# gr::buffer::get_buffer_type(): pure virtual after 3.10.12.
+check_cxx_source_compiles(
+    "#include <gnuradio/buffer.h>
+     #include <gnuradio/buffer_type.h>
+     auto f = &gr::buffer::get_buffer_type;
+     int main() { return f == nullptr; }"
+    RDMA_HAVE_GET_BUFFER_TYPE)
+
+# gr::buffer::create_reader(): main only.
+check_cxx_source_compiles(
+    "#include <gnuradio/buffer.h>
+     struct b : gr::buffer { void f() { (void)&b::create_reader; } };
+     int main() {}"
+    RDMA_HAVE_CREATE_READER)
+cmake_pop_check_state()
+
+# CUDA
+set(RDMA_HAVE_CUDA OFF)
+if(NOT ENABLE_CUDA STREQUAL "OFF")
+    include(CheckLanguage)
+    check_language(CUDA)
+    if(CMAKE_CUDA_COMPILER)
+        set(RDMA_HAVE_CUDA ON)
+    elseif(ENABLE_CUDA STREQUAL "ON")
+        message(FATAL_ERROR
+            "ENABLE_CUDA=ON but no CUDA compiler was found. Install the CUDA toolkit (11.8 to "
+            "13), or put its nvcc on PATH, or name it with -DCMAKE_CUDA_COMPILER=...; "
+            "ENABLE_CUDA=AUTO builds without it.")
+    endif()
+endif()
+message(STATUS "CUDA compiler: ${RDMA_HAVE_CUDA} (ENABLE_CUDA=${ENABLE_CUDA})")

@@ -1,0 +1,66 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef INCLUDED_RDMA_IO_ENDPOINT_CONFIG_H
+#define INCLUDED_RDMA_IO_ENDPOINT_CONFIG_H
+
+#include "core/log.h"
+
+#include <cstdint>
+#include <string>
+
+namespace gr {
+namespace rdma {
+namespace io {
+
+enum class service_type : std::uint8_t { rc, uc, ud };
+enum class wait_mode : std::uint8_t { hybrid, busy, event };
+
+//! \throws config_error naming \p parameter, the text, and the words that are known
+service_type parse_service(const std::string& text, const char* parameter = "service");
+wait_mode parse_wait(const std::string& text, const char* parameter = "wait");
+const char* to_string(service_type service) noexcept;
+const char* to_string(wait_mode wait) noexcept;
+
+//! Range of legal path MTUs (InfiniBand spec vol. 1, 12.7: 256, 512, 1024, 2048, 4096
+//! bytes).
+bool is_path_mtu(std::uint32_t bytes) noexcept;
+
+/*!
+ * \brief Everything an endpoint wants to know. Names are those of the program's flags.
+ *
+ * A static connection (no connection manager) is one with qpn given: both sides are told
+ * both QPNs, PSNs, addresses and the MTU.
+ */
+struct endpoint_config {
+    std::string endpoint = "auto"; //!< auto, softroce, verbs, inproc
+    service_type service = service_type::rc;
+    std::string source;           //!< own address; for inproc, any name
+    std::string connect;          //!< the peer's address (static: HOST)
+    std::string listen;           //!< HOST[:PORT], connection manager
+    std::uint32_t qpn = 0;        //!< own QPN, 24 bits; 0: not static
+    std::uint32_t remote_qpn = 0; //!< the peer's QPN, 24 bits
+    std::uint32_t psn = 0;        //!< first PSN that we send, 24 bits
+    std::uint32_t remote_psn = 0; //!< first PSN that the peer sends, 24 bits
+    std::uint32_t mtu = 1024;     //!< path MTU, bytes
+    wait_mode wait = wait_mode::hybrid;
+    std::uint32_t header_bytes = 0; //!< of each message, into the header region
+    std::uint32_t recv_depth = 64;  //!< receives that may be posted at once
+    std::uint32_t send_depth = 64;  //!< sends that may be queued at once
+    std::uint64_t message_bytes =
+        0;                        //!< the usual message length, 0: unknown; sizes a gap
+    std::uint8_t rnr_timer = 12;  //!< code of the RNR NAK timer (12: 0.64 ms)
+    std::uint8_t retry_count = 7; //!< time-outs in a row before retry_exceeded
+    std::uint8_t rnr_retry = 7;   //!< 7: for ever
+    std::int64_t ack_timeout_ns = 67000000; //!< local ACK time-out
+    std::uint32_t socket_buffer_bytes =
+        4u << 20; //!< asked of the kernel; the grant is reported
+    double rate_bytes =
+        0; //!< paces sends, bytes per second of payload; 0: as fast as possible
+    core::log_sink log;
+};
+
+} // namespace io
+} // namespace rdma
+} // namespace gr
+
+#endif /* INCLUDED_RDMA_IO_ENDPOINT_CONFIG_H */
