@@ -26,8 +26,9 @@ struct ipv4_flow {
  * BTH resv8a. Covered: everything else, IP identification and flags included.
  *
  * \param ip_id  identification of the IP header (Linux: 0 for unconnected UDP sockets
- * that set DF; segments of one UDP GSO send count up from it) \param bth    UDP payload
- * from the BTH on \param bytes  its length without the ICRC: headers, payload and pad
+ *               that set DF; segments of one UDP GSO send count up from it)
+ * \param bth    UDP payload from the BTH on
+ * \param bytes  its length without the ICRC: headers, payload and pad; at least 12
  * \return the value; on the wire it stands little-endian
  */
 std::uint32_t icrc_ipv4(const ipv4_flow& flow,

@@ -59,6 +59,7 @@ constexpr std::uint8_t make_opcode(service s, operation o) noexcept
  * \brief What an opcode implies. Unknown and reserved opcodes have known == false.
  *
  * starts: first packet of a message (FIRST or ONLY); ends: last packet (LAST or ONLY).
+ * Both are false for requests and acknowledges that carry no payload.
  */
 struct opcode_traits {
     bool known = false;
@@ -139,14 +140,16 @@ enum class parse_status : std::uint8_t {
 /*!
  * \brief Take apart one UDP payload (from the BTH to the ICRC). Reads \p bytes bytes at
  * most, allocates nothing. Checks layout only: not the ICRC, not the state of a queue
- * pair.
+ * pair. Of the atomic operations the headers are counted, not taken apart.
+ * On any status but ok \p out is unspecified.
  */
 parse_status parse(const std::byte* datagram, std::size_t bytes, packet& out) noexcept;
 
 /*!
  * \brief Write BTH and the extension headers that p.bth.opcode asks for.
- * \return bytes written, at most max_header_bytes. Payload, pad and ICRC are the
- * caller's.
+ * \return bytes written, at most max_header_bytes; 0 for an unknown opcode and for the
+ * atomic operations, whose headers a packet has no fields for. Payload, pad and ICRC are
+ * the caller's.
  */
 std::size_t write_headers(const packet& p, std::byte* out) noexcept;
 
