@@ -9,6 +9,7 @@ add_library(rdma_flags INTERFACE)
 target_compile_options(rdma_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${RDMA_WARNINGS}>)
 if(RDMA_SANITIZE)
     target_compile_options(rdma_flags INTERFACE -fsanitize=${RDMA_SANITIZE}
+                                                -fno-sanitize-recover=all
                                                 -fno-omit-frame-pointer)
     target_link_options(rdma_flags INTERFACE -fsanitize=${RDMA_SANITIZE})
 endif()
@@ -40,13 +41,16 @@ function(rdma_link_layers target)
 endfunction()
 
 # rdma_add_qa(NAME SOURCES ... LAYERS core ... LINK lib ... LABEL unit|loopback|gpu|rdma
-#             TIMEOUT seconds)
+#             TIMEOUT seconds [TSAN])
+# TSAN: CI runs it under the thread sanitizer too. Not for tests that use GNU Radio, whose
+# libraries are not instrumented.
+# The target qa_label_LABEL builds all test programs of a label.
 # QA of internals links the layers' objects; QA of blocks gives LINK gnuradio-rdma instead.
 function(rdma_add_qa name)
     if(NOT ENABLE_TESTING)
         return()
     endif()
-    cmake_parse_arguments(A "" "LABEL;TIMEOUT" "SOURCES;LAYERS;LINK" ${ARGN})
+    cmake_parse_arguments(A "TSAN" "LABEL;TIMEOUT" "SOURCES;LAYERS;LINK" ${ARGN})
     add_executable(${name} ${A_SOURCES})
     target_compile_definitions(${name} PRIVATE BOOST_TEST_DYN_LINK BOOST_TEST_MAIN)
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/lib
@@ -55,11 +59,25 @@ function(rdma_add_qa name)
     rdma_link_layers(${name} ${A_LAYERS})
     add_test(NAME ${name} COMMAND ${name})
     rdma_test_properties(${name} "${A_LABEL}" "${A_TIMEOUT}")
+    set(labels ${A_LABEL})
+    if(A_TSAN)
+        list(APPEND labels tsan)
+        set_tests_properties(${name} PROPERTIES LABELS "${labels}")
+    endif()
+    foreach(label ${labels})
+        if(NOT TARGET qa_label_${label})
+            add_custom_target(qa_label_${label})
+        endif()
+        add_dependencies(qa_label_${label} ${name})
+    endforeach()
 endfunction()
 
 function(rdma_test_properties name label timeout)
     if(NOT timeout)
         set(timeout 60)
+    endif()
+    if(RDMA_SANITIZE)
+        math(EXPR timeout "${timeout} * 5")
     endif()
     set_tests_properties(${name} PROPERTIES LABELS "${label}" TIMEOUT ${timeout}
                                             SKIP_RETURN_CODE 77)
