@@ -105,18 +105,20 @@ icrc_ip_id_solver::icrc_ip_id_solver(std::size_t bytes) noexcept : d_bytes(bytes
         return append_zeros(extend(0, id, sizeof(id)),
                             ipv4_bytes - 6 + udp_bytes + bytes);
     };
+    const auto add_if = [this](bool needed, unsigned from, unsigned to) {
+        d_basis[to] ^= needed ? d_basis[from] : 0;
+        d_combination[to] ^= needed ? d_combination[from] : 0;
+    };
     const std::uint32_t crc0 = crc_from_id(0);
     for (unsigned i = 0; i < 16; ++i) {
         const auto bit = static_cast<std::uint16_t>(1u << i);
         d_column[i] = crc_from_id(bit) ^ crc0;
         d_basis[i] = d_column[i];
         d_combination[i] = bit;
-        for (unsigned k = 0; k < i; ++k) {
-            if (d_basis[i] & lowest_bit(d_basis[k])) {
-                d_basis[i] ^= d_basis[k];
-                d_combination[i] ^= d_combination[k];
-            }
-        }
+        for (unsigned k = 0; k < i; ++k)
+            add_if(d_basis[i] & lowest_bit(d_basis[k]), k, i);
+        for (unsigned k = 0; k < i; ++k)
+            add_if(d_basis[k] & lowest_bit(d_basis[i]), i, k);
     }
     // No element is zero: a CRC of 32 bits tells all errors within 32 bits apart.
 }
@@ -132,16 +134,17 @@ std::uint32_t icrc_ip_id_solver::difference(std::uint16_t ip_id) const noexcept
 bool icrc_ip_id_solver::solve(std::uint32_t difference,
                               std::uint16_t& ip_id) const noexcept
 {
-    std::uint16_t found = 0;
+    std::uint32_t sum = 0;
+    std::uint32_t found = 0;
+    // Without branches: random bits decide, half of them would be mispredicted.
     for (unsigned k = 0; k < 16; ++k) {
-        if (difference & lowest_bit(d_basis[k])) {
-            difference ^= d_basis[k];
-            found ^= d_combination[k];
-        }
+        const std::uint32_t mask = difference & lowest_bit(d_basis[k]) ? ~0u : 0u;
+        sum ^= d_basis[k] & mask;
+        found ^= d_combination[k] & mask;
     }
-    if (difference != 0)
+    if (sum != difference)
         return false;
-    ip_id = found;
+    ip_id = static_cast<std::uint16_t>(found);
     return true;
 }
 

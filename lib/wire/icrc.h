@@ -73,8 +73,9 @@ public:
 private:
     std::size_t d_bytes;
     std::uint32_t d_column[16]; //!< difference of identification 1 << i
-    // Row-reduced: d_basis[k] has its lowest set bit where no later one has;
-    // d_combination[k] tells which identification bits make it.
+    // Fully reduced: d_basis[k] has its lowest set bit where no other one has, so that
+    // bit of a difference tells alone whether d_basis[k] is part of it. d_combination[k]
+    // tells which identification bits make it.
     std::uint32_t d_basis[16];
     std::uint16_t d_combination[16];
 };
