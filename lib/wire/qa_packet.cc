@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(what_is_wider_than_its_field_does_not_reach_its_neighbours)
     p.bth.dest_qpn = 0xff000001;
     p.bth.pad = 0xfc;
     p.deth.source_qpn = 0xff000002;
-    buffer out(20);
+    buffer out(20, std::byte{ 0xff }); // as a packet sent before has left it
     write_headers(p, out.data());
     BOOST_TEST((out[1] == std::byte{ 0x40 }));
     BOOST_TEST((out[4] == std::byte{ 0 }));
@@ -240,5 +240,6 @@ BOOST_AUTO_TEST_CASE(rnr_timer_codes)
     for (unsigned code = 0; code < 32; ++code)
         BOOST_TEST(rnr_timer_ns(static_cast<std::uint8_t>(code)) == right[code] * 10000);
     BOOST_TEST(rnr_timer_ns(0) == 655360000);
-    BOOST_TEST(rnr_timer_ns(33) == rnr_timer_ns(1)); // five bits count
+    BOOST_TEST(rnr_timer_ns(32) == rnr_timer_ns(0)); // five bits count
+    BOOST_TEST(rnr_timer_ns(33) == rnr_timer_ns(1));
 }

@@ -130,6 +130,11 @@ BOOST_AUTO_TEST_CASE(reserved_bits_are_ignored)
     BOOST_TEST(p.bth.dest_qpn == 0u);
     BOOST_TEST(!p.bth.ack_request);
     BOOST_TEST(p.bth.psn.value() == 0u);
+
+    buffer ud = bare(0x64, 24);
+    ud[16] = std::byte{ 0xff };
+    BOOST_REQUIRE(parse_exact(ud.data(), ud.size(), p) == parse_status::ok);
+    BOOST_TEST(p.deth.source_qpn == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(noise_stays_within_its_bytes)
