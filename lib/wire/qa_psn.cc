@@ -23,6 +23,7 @@ BOOST_AUTO_TEST_CASE(arithmetic_wraps)
     BOOST_TEST((++p).value() == 0u);
     BOOST_TEST((psn(0) - 1).value() == 0xffffffu);
     BOOST_TEST((psn(3) - 5).value() == 0xfffffeu);
+    BOOST_TEST((psn(5) - 0x123456).value() == 0xedcbafu);
     BOOST_TEST((psn(0xfffff0) + 0x20).value() == 0x10u);
     BOOST_TEST((psn(7) + 0x1000000).value() == 7u);
     BOOST_TEST((psn(7) - 0x1000000).value() == 7u);
