@@ -12,7 +12,7 @@ RDMA_BUILD_DIR=$(realpath -m "${RDMA_BUILD_DIR:-$RDMA_ROOT/build}")
 RDMA_PACKAGES="g++ cmake ninja-build pkg-config
     gnuradio gnuradio-dev libboost-program-options-dev libboost-test-dev pybind11-dev
     python3-dev python3-numpy python3-scipy libfftw3-dev libdeflate-dev libibverbs-dev
-    librdmacm-dev libpng-dev nlohmann-json3-dev"
+    librdmacm-dev libpng-dev libcairo2-dev nlohmann-json3-dev"
 
 die() {
     echo "error: $*" >&2
