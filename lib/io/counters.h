@@ -66,6 +66,7 @@ private:
     X(dropped_source, "packets from an address other than the peer's")                 \
     X(icrc_checked, "packets whose ICRC was verified")                                 \
     X(icrc_unchecked, "packets whose ICRC could not be verified")                      \
+    X(send_errors, "packets that the kernel refused to send")                          \
     X(socket_drops, "datagrams dropped by the kernel, socket buffer full")             \
     X(receive_queue_empty, "times the last posted receive was used up")
 

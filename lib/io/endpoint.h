@@ -42,6 +42,7 @@ enum class gap_reason : std::uint8_t {
     packet_loss,  //!< PSN jumped
     no_slot,      //!< nothing posted when it came
     length_error, //!< longer than the slot
+    late_start,   //!< joined a stream that was already running
     reconnect,    //!< a new connection
     overrun,      //!< dropped on this machine before it reached us
 };

@@ -1,0 +1,123 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "io/endpoint.h"
+
+#include "io/inproc/inproc_endpoint.h"
+#include "io/softroce/softroce_endpoint.h"
+
+#include <gnuradio/rdma/error.h>
+
+namespace gr {
+namespace rdma {
+namespace io {
+
+const char* to_string(wc_status status) noexcept
+{
+    switch (status) {
+    case wc_status::success:
+        return "success";
+    case wc_status::flushed:
+        return "flushed";
+    case wc_status::length_error:
+        return "length error";
+    case wc_status::access_error:
+        return "access error";
+    case wc_status::remote_error:
+        return "remote error";
+    case wc_status::retry_exceeded:
+        return "retry exceeded";
+    case wc_status::rnr_exceeded:
+        return "RNR retry exceeded";
+    }
+    return "unknown";
+}
+
+const char* to_string(gap_reason reason) noexcept
+{
+    switch (reason) {
+    case gap_reason::none:
+        return "none";
+    case gap_reason::packet_loss:
+        return "packet_loss";
+    case gap_reason::no_slot:
+        return "no_slot";
+    case gap_reason::length_error:
+        return "length_error";
+    case gap_reason::late_start:
+        return "late_start";
+    case gap_reason::reconnect:
+        return "reconnect";
+    case gap_reason::overrun:
+        return "overrun";
+    }
+    return "unknown";
+}
+
+const char* to_string(endpoint_state state) noexcept
+{
+    switch (state) {
+    case endpoint_state::idle:
+        return "idle";
+    case endpoint_state::connecting:
+        return "connecting";
+    case endpoint_state::connected:
+        return "connected";
+    case endpoint_state::closed:
+        return "closed";
+    case endpoint_state::failed:
+        return "failed";
+    }
+    return "unknown";
+}
+
+const char* to_string(service_type service) noexcept
+{
+    return service == service_type::rc ? "rc" : service == service_type::uc ? "uc" : "ud";
+}
+
+const char* to_string(wait_mode wait) noexcept
+{
+    return wait == wait_mode::hybrid ? "hybrid"
+           : wait == wait_mode::busy ? "busy"
+                                     : "event";
+}
+
+service_type parse_service(const std::string& text, const char* parameter)
+{
+    for (const auto s : { service_type::rc, service_type::uc, service_type::ud })
+        if (text == to_string(s))
+            return s;
+    throw config_error(std::string(parameter) + "='" + text +
+                       "' is no service; use rc, uc or ud");
+}
+
+wait_mode parse_wait(const std::string& text, const char* parameter)
+{
+    for (const auto w : { wait_mode::hybrid, wait_mode::busy, wait_mode::event })
+        if (text == to_string(w))
+            return w;
+    throw config_error(std::string(parameter) + "='" + text +
+                       "' is no waiting mode; use hybrid, busy or event");
+}
+
+bool is_path_mtu(std::uint32_t bytes) noexcept
+{
+    return bytes >= 256 && bytes <= 4096 && (bytes & (bytes - 1)) == 0;
+}
+
+std::unique_ptr<endpoint> make_endpoint(const endpoint_config& config)
+{
+    if (config.endpoint == "softroce" || config.endpoint == "auto")
+        return std::make_unique<softroce::softroce_endpoint>(config);
+    if (config.endpoint == "inproc")
+        return std::make_unique<inproc::inproc_endpoint>(config);
+    if (config.endpoint == "verbs")
+        throw config_error(
+            "endpoint='verbs' is not in this build; use softroce, inproc or auto");
+    throw config_error("endpoint='" + config.endpoint +
+                       "' is unknown; use auto, softroce, verbs or inproc");
+}
+
+} // namespace io
+} // namespace rdma
+} // namespace gr

@@ -1,0 +1,358 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "io/softroce/device.h"
+
+#include "core/clock.h"
+#include "io/softroce/ipv4.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <gnuradio/rdma/error.h>
+#include <map>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+namespace gr {
+namespace rdma {
+namespace io {
+namespace softroce {
+
+namespace {
+
+constexpr std::int64_t spin_ns = 20000; // hybrid: look this long before sleeping
+constexpr std::int64_t longest_sleep_ns = 1000000000;
+constexpr unsigned sends_per_turn = 256; // packets of one queue pair before reading again
+
+// One device per own address in a process: they would fight for the port.
+std::mutex registry_mutex;
+std::map<std::uint32_t, std::weak_ptr<device>>& registry()
+{
+    static auto* devices = new std::map<std::uint32_t, std::weak_ptr<device>>;
+    return *devices; // never destroyed: streams may outlive static destructors
+}
+
+std::string words(wc_status status, const queue_pair& qp)
+{
+    const std::string peer = ipv4_text(qp.peer_address);
+    switch (status) {
+    case wc_status::retry_exceeded:
+        return "the peer " + peer +
+               " stopped answering; is it still running, and is UDP port 4791 open "
+               "between it and " +
+               ipv4_text(qp.own_address) + "?";
+    case wc_status::rnr_exceeded:
+        return "the peer " + peer +
+               " had no receive posted for too long; raise rnr_retry";
+    case wc_status::remote_error:
+        return "the peer " + peer +
+               " refused a message; message_bytes and mtu must suit both sides";
+    default:
+        return to_string(status);
+    }
+}
+
+} // namespace
+
+std::shared_ptr<device>
+device::open(std::uint32_t address, std::uint32_t buffer_bytes, wait_mode wait)
+{
+    std::lock_guard<std::mutex> lock(registry_mutex);
+    std::weak_ptr<device>& known = registry()[address];
+    if (auto existing = known.lock())
+        return existing;
+    std::shared_ptr<device> made(new device(address, buffer_bytes, wait));
+    known = made;
+    return made;
+}
+
+device::device(std::uint32_t address, std::uint32_t buffer_bytes, wait_mode wait)
+    : d_socket(address, buffer_bytes), d_wait(wait)
+{
+    d_eventfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (d_eventfd < 0)
+        throw os_error(errno, "eventfd for the softroce pump");
+    d_thread = std::thread([this] { run(); });
+}
+
+device::~device()
+{
+    d_stop.store(true, std::memory_order_release);
+    kick();
+    d_thread.join();
+    close(d_eventfd);
+}
+
+void device::add(queue_pair& qp)
+{
+    std::unique_lock<std::mutex> lock(d_mutex);
+    for (const queue_pair* other : d_wanted)
+        if (other->qpn == qp.qpn)
+            throw config_error(
+                "qpn=" + std::to_string(qp.qpn) + " is in use at " +
+                ipv4_text(d_socket.address()) +
+                " by another connection of this process; give another QPN");
+    d_wanted.push_back(&qp);
+    ++d_generation;
+    d_changed.store(true, std::memory_order_release);
+    lock.unlock();
+    kick();
+}
+
+void device::remove(queue_pair& qp) noexcept
+{
+    std::unique_lock<std::mutex> lock(d_mutex);
+    const auto found = std::find(d_wanted.begin(), d_wanted.end(), &qp);
+    if (found == d_wanted.end())
+        return;
+    d_wanted.erase(found);
+    const std::uint64_t mine = ++d_generation;
+    d_changed.store(true, std::memory_order_release);
+    lock.unlock();
+    kick();
+    lock.lock();
+    d_taken_changed.wait(lock, [&] { return d_taken >= mine; });
+}
+
+void device::take_changes() noexcept
+{
+    if (!d_changed.load(std::memory_order_acquire))
+        return;
+    std::lock_guard<std::mutex> lock(d_mutex);
+    d_changed.store(false, std::memory_order_relaxed);
+    d_qps = d_wanted;
+    d_last = nullptr;
+    d_taken = d_generation;
+    d_taken_changed.notify_all();
+}
+
+void device::kick() noexcept
+{
+    if (d_sleeping.fetch_add(0, std::memory_order_acq_rel) != 0) {
+        const std::uint64_t one = 1;
+        // Full only if it was rung 2^64 times: the pump wakes anyway.
+        [[maybe_unused]] const ssize_t n = write(d_eventfd, &one, sizeof one);
+    }
+}
+
+void device::run() noexcept
+{
+    std::int64_t idle_since = core::monotonic_ns();
+    while (!d_stop.load(std::memory_order_acquire)) {
+        take_changes();
+        const bool received = receive();
+        const std::int64_t now = core::monotonic_ns();
+        const bool served = serve(now);
+        if (received || served) {
+            idle_since = now;
+            continue;
+        }
+        const std::int64_t patience = d_wait == wait_mode::busy    ? INT64_MAX
+                                      : d_wait == wait_mode::event ? 0
+                                                                   : spin_ns;
+        if (now - idle_since >= patience) {
+            sleep();
+            idle_since = core::monotonic_ns();
+        }
+    }
+    take_changes();
+}
+
+bool device::receive() noexcept
+{
+    datagrams reads[udp_socket::read_batch];
+    const std::size_t n = d_socket.receive(reads);
+    if (n == 0)
+        return false;
+    const std::int64_t now = core::realtime_ns();
+    for (std::size_t i = 0; i < n; ++i)
+        dispatch(reads[i], now);
+    note_kernel_drops();
+    for (queue_pair* qp : d_qps) {
+        if (!qp->completions.empty())
+            qp->readable.ring();
+        if (qp->rx.ack_due())
+            send_ack(*qp);
+    }
+    flush();
+    return true;
+}
+
+void device::note_kernel_drops() noexcept
+{
+    const std::uint32_t drops = d_socket.kernel_drops();
+    if (drops == d_seen_drops)
+        return;
+    for (queue_pair* qp : d_qps)
+        qp->counts.socket_drops.add(drops - d_seen_drops);
+    d_seen_drops = drops;
+}
+
+queue_pair* device::find(std::uint32_t qpn) noexcept
+{
+    if (d_last && d_last->qpn == qpn)
+        return d_last;
+    for (queue_pair* qp : d_qps)
+        if (qp->qpn == qpn)
+            return d_last = qp;
+    return nullptr;
+}
+
+void device::dispatch(const datagrams& read, std::int64_t now_ns) noexcept
+{
+    for (std::size_t at = 0; at < read.bytes; at += read.each) {
+        const std::byte* data = read.data + at;
+        const std::size_t bytes = std::min(read.each, read.bytes - at);
+        wire::packet p;
+        switch (wire::parse(data, bytes, p)) {
+        case wire::parse_status::ok:
+            break;
+        case wire::parse_status::too_short:
+            count_at_all(&counters::dropped_short);
+            continue;
+        case wire::parse_status::version:
+            count_at_all(&counters::dropped_version);
+            continue;
+        case wire::parse_status::opcode:
+            count_at_all(&counters::dropped_opcode);
+            continue;
+        case wire::parse_status::pad:
+            count_at_all(&counters::dropped_pad);
+            continue;
+        }
+        queue_pair* qp = find(p.bth.dest_qpn);
+        if (!qp) {
+            count_at_all(&counters::dropped_qpn);
+            continue;
+        }
+        if (qp->peer_address != 0 && qp->peer_address != read.source) {
+            qp->counts.dropped_source.add();
+            continue;
+        }
+        const wire::ipv4_flow flow{
+            read.source, d_socket.address(), read.source_port, wire::roce_udp_port
+        };
+        if (!qp->icrc.right(flow, data, bytes - wire::icrc_bytes, p.icrc)) {
+            qp->counts.dropped_icrc.add();
+            continue;
+        }
+        qp->counts.icrc_checked.add();
+        deliver(*qp, p, now_ns);
+    }
+}
+
+void device::deliver(queue_pair& qp, const wire::packet& p, std::int64_t now_ns) noexcept
+{
+    bool heard = false;
+    if (wire::traits(p.bth.opcode).has_aeth) {
+        if (qp.tx.on_acknowledge(p, core::monotonic_ns()))
+            qp.sendable.ring();
+        check_failure(qp);
+        heard = qp.tx.heard();
+    } else {
+        qp.rx.on_packet(p, now_ns);
+        heard = qp.rx.heard();
+    }
+    if (heard && qp.state.load(std::memory_order_relaxed) == endpoint_state::connecting)
+        qp.set_state(endpoint_state::connected, "");
+}
+
+void device::check_failure(queue_pair& qp)
+{
+    const wc_status status = qp.tx.failure();
+    if (status != wc_status::success &&
+        qp.state.load(std::memory_order_relaxed) != endpoint_state::failed)
+        qp.set_state(endpoint_state::failed, words(status, qp));
+}
+
+bool device::serve(std::int64_t now_ns) noexcept
+{
+    bool any = false;
+    for (queue_pair* qp : d_qps) {
+        if (qp->tx.on_time(now_ns))
+            qp->sendable.ring();
+        check_failure(*qp);
+        any = send_requests(*qp, now_ns) || any;
+    }
+    return any;
+}
+
+bool device::send_requests(queue_pair& qp, std::int64_t now_ns) noexcept
+{
+    unsigned sent = 0;
+    outgoing out;
+    while (sent < sends_per_turn && qp.tx.next(out, now_ns)) {
+        if (!d_socket.queue(qp.peer_address, out.packet)) {
+            flush();
+            d_socket.queue(qp.peer_address, out.packet);
+        }
+        ++sent;
+    }
+    if (sent == 0)
+        return false;
+    flush();
+    if (qp.tx.handed_over())
+        qp.sendable.ring();
+    return true;
+}
+
+void device::send_ack(queue_pair& qp) noexcept
+{
+    outgoing ack;
+    qp.rx.take_ack(ack.packet);
+    ack.packet.bth.dest_qpn = qp.dest_qpn;
+    if (!d_socket.queue(qp.peer_address, ack.packet)) {
+        flush();
+        d_socket.queue(qp.peer_address, ack.packet);
+    }
+}
+
+void device::flush() noexcept
+{
+    if (d_socket.nothing_queued())
+        return;
+    const auto status = d_socket.flush();
+    if (status == udp_socket::send_status::sent)
+        return;
+    const std::uint64_t unsent = d_socket.unsent() - d_seen_unsent;
+    d_seen_unsent = d_socket.unsent();
+    for (queue_pair* qp : d_qps) {
+        if (!qp->tx.idle())
+            qp->counts.send_errors.add(unsent);
+        if (status == udp_socket::send_status::too_big &&
+            qp->state.load(std::memory_order_relaxed) != endpoint_state::failed) {
+            qp->tx.abort(wc_status::length_error);
+            qp->set_state(endpoint_state::failed,
+                          "packets do not fit the network path to " +
+                              ipv4_text(qp->peer_address) +
+                              ": lower mtu (1024 fits Ethernet's 1500), or raise the "
+                              "interface's MTU to 4200 or more for mtu=4096");
+        }
+    }
+}
+
+void device::sleep() noexcept
+{
+    d_sleeping.fetch_add(1, std::memory_order_acq_rel);
+    const std::int64_t now = core::monotonic_ns();
+    std::int64_t wait = longest_sleep_ns;
+    for (queue_pair* qp : d_qps)
+        wait = std::min(wait, qp->tx.ready_in(now));
+    if (d_changed.load(std::memory_order_acquire) ||
+        d_stop.load(std::memory_order_acquire))
+        wait = 0;
+    if (wait > 0) {
+        pollfd fds[2] = { { d_socket.fd(), POLLIN, 0 }, { d_eventfd, POLLIN, 0 } };
+        const timespec timeout{ wait / 1000000000, wait % 1000000000 };
+        ppoll(fds, 2, &timeout, nullptr);
+    }
+    d_sleeping.fetch_sub(1, std::memory_order_acq_rel);
+    std::uint64_t rung;
+    [[maybe_unused]] const ssize_t n = read(d_eventfd, &rung, sizeof rung);
+}
+
+} // namespace softroce
+} // namespace io
+} // namespace rdma
+} // namespace gr

@@ -1,0 +1,104 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef INCLUDED_RDMA_IO_SOFTROCE_DEVICE_H
+#define INCLUDED_RDMA_IO_SOFTROCE_DEVICE_H
+
+#include "io/softroce/queue_pair.h"
+#include "io/softroce/udp_socket.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace gr {
+namespace rdma {
+namespace io {
+namespace softroce {
+
+/*!
+ * \brief One own address: its UDP socket, the pump thread, and the queue pairs that share
+ * them.
+ *
+ * The pump reads, hands packets to machines, sends what machines want sent, and sleeps
+ * when there is nothing to do. It knows addresses and QPNs; protocol is the machines'
+ * business.
+ *
+ * add(), remove() and kick() may be called by any thread but the pump.
+ */
+class device
+{
+public:
+    /*!
+     * \brief The device of \p address in this process, made if there is none yet.
+     * \throws os_error as udp_socket
+     */
+    static std::shared_ptr<device>
+    open(std::uint32_t address, std::uint32_t buffer_bytes, wait_mode wait);
+    ~device();
+
+    //! \throws config_error the QPN is taken at this address
+    void add(queue_pair& qp);
+    //! On return the pump is out of \p qp and never enters it again.
+    void remove(queue_pair& qp) noexcept;
+    //! A queue pair of this device has something to send.
+    void kick() noexcept;
+
+    bool has_gro() const noexcept { return d_socket.has_gro(); }
+    bool has_gso() const noexcept { return d_socket.has_gso(); }
+    std::uint32_t receive_buffer() const noexcept { return d_socket.receive_buffer(); }
+
+private:
+    device(std::uint32_t address, std::uint32_t buffer_bytes, wait_mode wait);
+    void run() noexcept;
+    void take_changes() noexcept;
+    bool receive() noexcept;
+    void dispatch(const datagrams& read, std::int64_t now_ns) noexcept;
+    void deliver(queue_pair& qp, const wire::packet& p, std::int64_t now_ns) noexcept;
+    queue_pair* find(std::uint32_t qpn) noexcept;
+    bool serve(std::int64_t now_ns) noexcept;
+    bool send_requests(queue_pair& qp, std::int64_t now_ns) noexcept;
+    void send_ack(queue_pair& qp) noexcept;
+    void flush() noexcept;
+    void note_kernel_drops() noexcept;
+    void check_failure(queue_pair& qp);
+    void sleep() noexcept;
+
+    // A junk packet belongs to nobody: each queue pair at this address shows it.
+    template <typename Field>
+    void count_at_all(Field field) noexcept
+    {
+        for (queue_pair* qp : d_qps)
+            (qp->counts.*field).add();
+    }
+
+    udp_socket d_socket;
+    const wait_mode d_wait;
+    int d_eventfd = -1;
+
+    // Pump thread only.
+    std::vector<queue_pair*> d_qps;
+    queue_pair* d_last = nullptr;
+    std::uint32_t d_seen_drops = 0;
+    std::uint64_t d_seen_unsent = 0;
+
+    std::mutex d_mutex; // guards d_wanted and d_generation against d_taken
+    std::condition_variable d_taken_changed;
+    std::vector<queue_pair*> d_wanted;
+    std::uint64_t d_generation = 0; // of d_wanted
+    std::uint64_t d_taken = 0;      // generation that the pump works on
+    std::atomic<bool> d_changed{ false };
+    std::atomic<bool> d_stop{ false };
+    std::atomic<int> d_sleeping{ 0 };
+    std::thread d_thread; // last: it uses all of the above
+};
+
+} // namespace softroce
+} // namespace io
+} // namespace rdma
+} // namespace gr
+
+#endif /* INCLUDED_RDMA_IO_SOFTROCE_DEVICE_H */

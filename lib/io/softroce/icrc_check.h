@@ -1,0 +1,55 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef INCLUDED_RDMA_IO_SOFTROCE_ICRC_CHECK_H
+#define INCLUDED_RDMA_IO_SOFTROCE_ICRC_CHECK_H
+
+#include "wire/icrc.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace gr {
+namespace rdma {
+namespace io {
+namespace softroce {
+
+/*!
+ * \brief Verifies ICRCs of one peer although a UDP socket hides two covered fields: the
+ * IP identification and the DF flag.
+ *
+ * A packet is right if some identification makes its ICRC right. By chance 2^-15 of
+ * corrupted packets would pass that; once a peer has shown that it counts small
+ * identifications (Linux does: 0, or the segment's number in a GSO send), only those are
+ * tried, and 2^-24 would.
+ *
+ * Not thread-safe.
+ */
+class icrc_check
+{
+public:
+    //! \param bytes UDP payload from BTH to pad, without the ICRC \param icrc as received
+    bool right(const wire::ipv4_flow& flow,
+               const std::byte* bth,
+               std::size_t bytes,
+               std::uint32_t icrc) noexcept;
+
+private:
+    const wire::icrc_ip_id_solver& solver(std::size_t bytes) noexcept;
+    bool accept(std::uint16_t ip_id, bool dont_fragment) noexcept;
+
+    static constexpr std::size_t remembered = 4;
+    std::unique_ptr<wire::icrc_ip_id_solver>
+        d_solvers[remembered]; // recent packet lengths
+    std::size_t d_replace = 0;
+    std::uint16_t d_expected_id = 0;
+    bool d_dont_fragment = true;
+    std::uint32_t d_small_ids = 0; // packets in a row whose identification was small
+};
+
+} // namespace softroce
+} // namespace io
+} // namespace rdma
+} // namespace gr
+
+#endif /* INCLUDED_RDMA_IO_SOFTROCE_ICRC_CHECK_H */

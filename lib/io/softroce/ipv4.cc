@@ -1,0 +1,108 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "io/softroce/ipv4.h"
+
+#include <arpa/inet.h>
+#include <gnuradio/rdma/error.h>
+#include <ifaddrs.h>
+#include <memory>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace gr {
+namespace rdma {
+namespace io {
+namespace softroce {
+
+namespace {
+
+std::uint32_t address_of(const sockaddr* sa) noexcept
+{
+    return ntohl(reinterpret_cast<const sockaddr_in*>(sa)->sin_addr.s_addr);
+}
+
+std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> interfaces()
+{
+    ifaddrs* list = nullptr;
+    if (getifaddrs(&list) != 0)
+        list = nullptr;
+    return { list, [](ifaddrs* l) {
+                if (l)
+                    freeifaddrs(l);
+            } };
+}
+
+} // namespace
+
+std::string ipv4_text(std::uint32_t address)
+{
+    in_addr a{ htonl(address) };
+    char text[INET_ADDRSTRLEN];
+    return inet_ntop(AF_INET, &a, text, sizeof text);
+}
+
+std::uint32_t resolve_ipv4(const std::string& host, const char* parameter)
+{
+    if (host.empty())
+        throw config_error(std::string(parameter) +
+                           " is missing; give an IPv4 address or a host name");
+    addrinfo hints{};
+    hints.ai_family = AF_INET;
+    hints.ai_socktype = SOCK_DGRAM;
+    addrinfo* found = nullptr;
+    const int rc = getaddrinfo(host.c_str(), nullptr, &hints, &found);
+    if (rc != 0)
+        throw config_error(std::string(parameter) + "='" + host +
+                           "' has no IPv4 address: " + gai_strerror(rc));
+    const std::uint32_t address = address_of(found->ai_addr);
+    freeaddrinfo(found);
+    return address;
+}
+
+std::uint32_t resolve_own_ipv4(const std::string& host, const char* parameter)
+{
+    const std::uint32_t address = resolve_ipv4(host, parameter);
+    if (address >> 24 == 127) // all of 127.0.0.0/8 is this machine
+        return address;
+    std::string known;
+    const auto list = interfaces();
+    for (const ifaddrs* i = list.get(); i; i = i->ifa_next) {
+        if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET)
+            continue;
+        if (address_of(i->ifa_addr) == address)
+            return address;
+        known += (known.empty() ? "" : ", ") + ipv4_text(address_of(i->ifa_addr)) + " (" +
+                 i->ifa_name + ")";
+    }
+    throw config_error(std::string(parameter) + "='" + host +
+                       "' is no address of this machine; it has " +
+                       (known.empty() ? "none" : known) + ", and all of 127.0.0.0/8");
+}
+
+std::uint32_t route_source_ipv4(std::uint32_t peer)
+{
+    const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(4791);
+    to.sin_addr.s_addr = htonl(peer);
+    sockaddr_in own{};
+    socklen_t length = sizeof own;
+    const bool ok = fd >= 0 &&
+                    ::connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0 &&
+                    getsockname(fd, reinterpret_cast<sockaddr*>(&own), &length) == 0;
+    if (fd >= 0)
+        close(fd);
+    if (!ok)
+        throw config_error(
+            "connect='" + ipv4_text(peer) +
+            "' cannot be reached from this machine: there is no route to it");
+    return ntohl(own.sin_addr.s_addr);
+}
+
+} // namespace softroce
+} // namespace io
+} // namespace rdma
+} // namespace gr

@@ -1,0 +1,307 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "io/softroce/requester.h"
+
+#include <algorithm>
+
+namespace gr {
+namespace rdma {
+namespace io {
+namespace softroce {
+
+namespace {
+
+constexpr double smallest_window = 4;
+// Time-outs double up to this, so that a peer that is not there yet is asked gently.
+constexpr std::int64_t longest_timeout_ns = 500000000;
+
+// Opcode by place in the message: [starts][ends], then with immediate.
+wire::operation operation_at(bool starts, bool ends, bool immediate) noexcept
+{
+    if (starts && ends)
+        return immediate ? wire::operation::send_only_immediate
+                         : wire::operation::send_only;
+    if (ends)
+        return immediate ? wire::operation::send_last_immediate
+                         : wire::operation::send_last;
+    return starts ? wire::operation::send_first : wire::operation::send_middle;
+}
+
+} // namespace
+
+requester::requester(const requester_config& config,
+                     std::size_t depth,
+                     request_queue& requests,
+                     done_queue& done,
+                     counters& counts)
+    : d_config(config),
+      d_requests(requests),
+      d_done(done),
+      d_counts(counts),
+      d_flight(depth)
+{
+}
+
+bool requester::load_message() noexcept
+{
+    if (d_count == d_flight.size())
+        return false;
+    send_request request;
+    if (!d_requests.pop(request))
+        return false;
+    message& m = at(d_oldest + d_count);
+    m.request = request;
+    m.first = d_loaded;
+    m.packets =
+        std::max<std::uint64_t>(1, (request.bytes + d_config.mtu - 1) / d_config.mtu);
+    d_loaded += m.packets;
+    ++d_count;
+    return true;
+}
+
+bool requester::window_open() const noexcept
+{
+    if (d_config.service != service_type::rc)
+        return true;
+    const double most =
+        std::max<double>(smallest_window, d_config.window_bytes / d_config.mtu);
+    return static_cast<double>(d_next - d_una) < std::min(d_window, most);
+}
+
+bool requester::next(outgoing& out, std::int64_t now_ns) noexcept
+{
+    if (d_failure != wc_status::success || now_ns < d_rnr_ns || !window_open())
+        return false;
+    if (d_next == d_loaded && !load_message())
+        return false;
+    const bool again = d_next < d_highest;
+    if (d_config.rate_bytes > 0 && !again) {
+        if (d_tokens_ns == INT64_MIN)
+            d_tokens_ns = now_ns;
+        // A burst of one millisecond, at least 64 KiB: what a scheduler tick costs.
+        const double depth = std::max(65536.0, d_config.rate_bytes * 1e-3);
+        d_tokens = std::min(
+            depth, d_tokens + d_config.rate_bytes * 1e-9 * double(now_ns - d_tokens_ns));
+        d_tokens_ns = now_ns;
+        if (d_tokens < 0)
+            return false;
+    }
+    while (d_next >= at(d_cursor).first + at(d_cursor).packets)
+        ++d_cursor;
+    const message& m = at(d_cursor);
+    fill(out, m, d_next);
+    out.again = again;
+    if (!again)
+        d_tokens -= static_cast<double>(out.packet.payload_bytes);
+    else
+        d_counts.retransmissions.add();
+    d_counts.packets_sent.add();
+    ++d_next;
+    d_highest = std::max(d_highest, d_next);
+    if (d_timer_ns == INT64_MAX && d_config.service == service_type::rc)
+        d_timer_ns = now_ns + timeout_ns();
+    return true;
+}
+
+void requester::fill(outgoing& out, const message& m, std::uint64_t packet) noexcept
+{
+    const std::uint64_t k = packet - m.first;
+    const bool starts = k == 0;
+    const bool ends = k + 1 == m.packets;
+    const std::uint64_t offset = k * d_config.mtu;
+    wire::packet& p = out.packet;
+    p.payload = m.request.data + offset;
+    p.payload_bytes = std::min<std::uint64_t>(d_config.mtu, m.request.bytes - offset);
+    p.immediate = m.request.immediate;
+    p.bth.opcode = wire::make_opcode(
+        d_config.service == service_type::rc ? wire::service::rc : wire::service::uc,
+        operation_at(starts, ends, m.request.has_immediate));
+    p.bth.pad = static_cast<std::uint8_t>((4 - p.payload_bytes % 4) % 4);
+    p.bth.dest_qpn = d_config.dest_qpn;
+    p.bth.psn = d_config.first_psn + static_cast<std::uint32_t>(packet & wire::psn::mask);
+    p.bth.ack_request = false;
+    if (d_config.service == service_type::rc) {
+        const bool closes_window =
+            static_cast<double>(packet + 1 - d_una) >= d_window - 0.5 ||
+            packet + 1 - d_ack_asked >= static_cast<std::uint64_t>(d_window / 4) + 1;
+        p.bth.ack_request = ends || closes_window;
+        if (p.bth.ack_request)
+            d_ack_asked = packet + 1;
+    }
+}
+
+bool requester::handed_over() noexcept
+{
+    if (d_config.service == service_type::rc)
+        return false;
+    d_una = d_next;
+    bool any = false;
+    while (d_count != 0 && at(d_oldest).first + at(d_oldest).packets <= d_una) {
+        finish_oldest(wc_status::success);
+        any = true;
+    }
+    return any;
+}
+
+bool requester::on_acknowledge(const wire::packet& p, std::int64_t now_ns) noexcept
+{
+    d_counts.acks_received.add();
+    if (d_config.service != service_type::rc || d_failure != wc_status::success)
+        return false;
+    // An ACK covers its PSN; a NAK covers what stands before it.
+    const bool is_ack = p.aeth.kind == wire::aeth_kind::ack;
+    const wire::psn una =
+        d_config.first_psn + static_cast<std::uint32_t>(d_una & wire::psn::mask);
+    const std::int32_t ahead =
+        wire::psn::distance(una, is_ack ? p.bth.psn + 1 : p.bth.psn);
+    if (ahead < 0 || static_cast<std::uint64_t>(ahead) > d_highest - d_una)
+        return false; // an old acknowledgement, or one for what was never sent
+    d_heard = true;
+    const std::uint64_t upto = d_una + static_cast<std::uint64_t>(ahead);
+    bool any = acknowledge_below(upto, now_ns);
+    switch (p.aeth.kind) {
+    case wire::aeth_kind::ack:
+        break;
+    case wire::aeth_kind::rnr_nak:
+        d_counts.rnr_naks_received.add();
+        if (d_config.rnr_retry != 7 && ++d_rnr_retries > d_config.rnr_retry) {
+            fail(wc_status::rnr_exceeded);
+            return true;
+        }
+        go_back(upto);
+        d_rnr_ns = now_ns + wire::rnr_timer_ns(p.aeth.value);
+        d_timer_ns = INT64_MAX;
+        break;
+    default:
+        if (p.aeth.kind == wire::aeth_kind::nak &&
+            p.aeth.value ==
+                static_cast<std::uint8_t>(wire::nak_code::psn_sequence_error)) {
+            d_counts.sequence_naks_received.add();
+            note_loss();
+            go_back(upto);
+        } else {
+            fail(wc_status::remote_error);
+            any = true;
+        }
+    }
+    return any;
+}
+
+bool requester::acknowledge_below(std::uint64_t packet, std::int64_t now_ns) noexcept
+{
+    if (packet == d_una)
+        return false;
+    const double acked = static_cast<double>(packet - d_una);
+    d_window += d_window < d_threshold ? acked : acked / d_window;
+    d_window = std::min(d_window, static_cast<double>(d_config.window_bytes));
+    d_una = packet;
+    if (d_next < d_una) { // acknowledged what was about to be sent again
+        d_next = d_una;
+        d_cursor = std::max(d_cursor, d_oldest);
+    }
+    d_retries = 0;
+    d_rnr_retries = 0;
+    d_timer_ns = d_una == d_highest ? INT64_MAX : now_ns + timeout_ns();
+    bool any = false;
+    while (d_count != 0 && at(d_oldest).first + at(d_oldest).packets <= d_una) {
+        finish_oldest(wc_status::success);
+        any = true;
+    }
+    return any;
+}
+
+void requester::go_back(std::uint64_t packet) noexcept
+{
+    d_next = packet;
+    d_cursor = d_oldest;
+    d_ack_asked = packet;
+}
+
+void requester::note_loss() noexcept
+{
+    if (d_una < d_recover)
+        return;
+    d_recover = d_highest;
+    d_threshold = std::max(smallest_window, d_window / 2);
+    d_window = d_threshold;
+}
+
+std::int64_t requester::timeout_ns() const noexcept
+{
+    const unsigned doublings = std::min(d_retries, 3u);
+    return std::min(d_config.ack_timeout_ns << doublings,
+                    std::max(longest_timeout_ns, d_config.ack_timeout_ns));
+}
+
+bool requester::on_time(std::int64_t now_ns) noexcept
+{
+    if (now_ns < d_timer_ns || d_failure != wc_status::success)
+        return false;
+    d_counts.timeouts.add();
+    ++d_retries;
+    if (d_retries > d_config.retry_count && (d_heard || !d_config.wait_for_peer)) {
+        fail(wc_status::retry_exceeded);
+        return true;
+    }
+    note_loss();
+    go_back(d_una);
+    d_timer_ns = now_ns + timeout_ns();
+    return false;
+}
+
+std::int64_t requester::ready_in(std::int64_t now_ns) const noexcept
+{
+    if (d_failure != wc_status::success)
+        return INT64_MAX;
+    std::int64_t when = d_timer_ns;
+    const bool more =
+        d_next < d_loaded || (d_count < d_flight.size() && !d_requests.empty());
+    if (more && window_open()) {
+        std::int64_t send = std::max(now_ns, d_rnr_ns);
+        if (d_config.rate_bytes > 0 && d_tokens < 0)
+            send = std::max(
+                send,
+                d_tokens_ns + 1 +
+                    static_cast<std::int64_t>(-d_tokens / d_config.rate_bytes * 1e9));
+        when = std::min(when, send);
+    }
+    return when == INT64_MAX ? when : std::max<std::int64_t>(0, when - now_ns);
+}
+
+void requester::finish_oldest(wc_status status) noexcept
+{
+    const message& m = at(d_oldest);
+    if (status == wc_status::success) {
+        d_counts.messages_sent.add();
+        d_counts.bytes_sent.add(m.request.bytes);
+    }
+    d_done.push(send_completion{ m.request.cookie, status });
+    ++d_oldest;
+    --d_count;
+    d_cursor = std::max(d_cursor, d_oldest);
+}
+
+void requester::fail(wc_status status) noexcept
+{
+    d_failure = status;
+    d_timer_ns = INT64_MAX;
+    if (d_count != 0)
+        finish_oldest(status); // the first says why
+    abort(wc_status::flushed);
+}
+
+void requester::abort(wc_status status) noexcept
+{
+    if (d_failure == wc_status::success)
+        d_failure = status;
+    while (d_count != 0)
+        finish_oldest(status);
+    send_request request;
+    while (d_requests.pop(request))
+        d_done.push(send_completion{ request.cookie, status });
+}
+
+} // namespace softroce
+} // namespace io
+} // namespace rdma
+} // namespace gr

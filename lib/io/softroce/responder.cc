@@ -1,0 +1,344 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "io/softroce/responder.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace gr {
+namespace rdma {
+namespace io {
+namespace softroce {
+
+namespace {
+
+// So many late packets in a row are a sender that restarted at a lower PSN.
+constexpr unsigned restart_run = 16;
+
+wire::service wire_service(service_type s) noexcept
+{
+    switch (s) {
+    case service_type::rc:
+        return wire::service::rc;
+    case service_type::uc:
+        return wire::service::uc;
+    default:
+        return wire::service::ud;
+    }
+}
+
+} // namespace
+
+responder::responder(const responder_config& config,
+                     slot_queue& slots,
+                     completion_queue& completions,
+                     counters& counts) noexcept
+    : d_config(config),
+      d_slots(slots),
+      d_completions(completions),
+      d_counts(counts),
+      d_expected(config.first_psn),
+      d_boundary(config.first_psn),
+      d_last_bytes(config.message_bytes)
+{
+}
+
+void responder::attach(const mem::region& ring, const mem::region& headers) noexcept
+{
+    d_ring = ring;
+    d_headers = headers;
+}
+
+bool responder::on_packet(const wire::packet& p, std::int64_t now_ns) noexcept
+{
+    const wire::opcode_traits& t = wire::traits(p.bth.opcode);
+    const auto service = static_cast<std::uint8_t>(wire_service(d_config.service));
+    if ((p.bth.opcode & 0xe0) != service || !t.is_send) {
+        d_counts.dropped_opcode.add();
+        return false;
+    }
+    return d_config.service == service_type::rc ? on_request_rc(p, now_ns)
+                                                : on_request_uc(p, now_ns);
+}
+
+// Payload against MTU (spec vol. 1, 9.7.4.1.6): FIRST and MIDDLE carry exactly one MTU,
+// LAST at least one byte.
+bool responder::lengths_fit(const wire::packet& p,
+                            const wire::opcode_traits& t) const noexcept
+{
+    if (!t.ends)
+        return p.payload_bytes == d_config.mtu && p.bth.pad == 0;
+    if (!t.starts && p.payload_bytes == 0)
+        return false;
+    return p.payload_bytes <= d_config.mtu;
+}
+
+bool responder::on_request_rc(const wire::packet& p, std::int64_t now_ns) noexcept
+{
+    const wire::opcode_traits& t = wire::traits(p.bth.opcode);
+    const std::int32_t ahead = wire::psn::distance(d_expected, p.bth.psn);
+    if (ahead < 0) {
+        d_counts.duplicates.add();
+        d_ack_due = true; // the acknowledgement may have been lost
+        return false;
+    }
+    d_heard = true;
+    if (ahead > 0) {
+        if (!d_nak_sent) {
+            d_counts.sequence_naks_sent.add();
+            refuse_rc(wire::nak_code::psn_sequence_error);
+        }
+        return false;
+    }
+    if (t.starts == d_in_message) { // FIRST inside a message, or MIDDLE outside
+        d_counts.dropped_opcode.add();
+        refuse_rc(wire::nak_code::invalid_request);
+        return false;
+    }
+    if (!lengths_fit(p, t)) {
+        d_counts.dropped_length.add();
+        refuse_rc(wire::nak_code::invalid_request);
+        return false;
+    }
+    if (t.starts && !open_message(now_ns)) {
+        d_counts.rnr_naks_sent.add();
+        schedule_nak(wire::aeth_kind::rnr_nak, d_config.rnr_timer);
+        return false;
+    }
+    if (!accept_payload(p)) {
+        d_in_message = false;
+        d_counts.dropped_length.add();
+        refuse_rc(wire::nak_code::invalid_request);
+        return false;
+    }
+    d_counts.packets_received.add();
+    ++d_expected;
+    d_nak_sent = false;
+    d_nak_due = false;
+    d_ack_due = d_ack_due || p.bth.ack_request || t.ends;
+    if (!t.ends)
+        return false;
+    finish_message(p, t);
+    return true;
+}
+
+bool responder::on_request_uc(const wire::packet& p, std::int64_t now_ns) noexcept
+{
+    const wire::opcode_traits& t = wire::traits(p.bth.opcode);
+    if (!lengths_fit(p, t)) {
+        d_counts.dropped_length.add();
+        return false;
+    }
+    if (!follow_psn_uc(p, t.starts))
+        return false;
+    if (t.starts) {
+        if (d_in_message) { // the sender gave its message up
+            d_counts.messages_dropped_incomplete.add();
+            drop_message(gap_reason::packet_loss);
+        }
+        if (!open_message(now_ns)) {
+            d_counts.messages_dropped_no_slot.add();
+            drop_message(gap_reason::no_slot);
+            return false;
+        }
+        measure_loss(p.bth.psn);
+    } else if (!d_in_message) {
+        // The rest of a message that was dropped, or a packet that belongs to none.
+        if (!d_lost)
+            d_counts.dropped_opcode.add();
+        return false;
+    }
+    if (!accept_payload(p)) {
+        d_counts.dropped_length.add();
+        drop_message(gap_reason::length_error);
+        return false;
+    }
+    d_counts.packets_received.add();
+    if (!t.ends)
+        return false;
+    d_boundary = d_expected;
+    d_last_bytes = d_received;
+    finish_message(p, t);
+    return true;
+}
+
+// Spec vol. 1, 9.8.2.2.1: an unexpected PSN ends the current message; the expected PSN
+// follows the sender. Late packets are dropped instead, so that reordering costs one
+// message, not two.
+bool responder::follow_psn_uc(const wire::packet& p, bool starts) noexcept
+{
+    const std::int32_t ahead = wire::psn::distance(d_expected, p.bth.psn);
+    if (ahead != 0 && !d_heard) {
+        drop_message(gap_reason::late_start);
+    } else if (ahead > 0) {
+        d_counts.packets_lost.add(static_cast<std::uint64_t>(ahead));
+        if (d_in_message)
+            d_counts.messages_dropped_incomplete.add();
+        drop_message(gap_reason::packet_loss);
+    } else if (ahead < 0) {
+        d_late_run = p.bth.psn == d_late_next ? d_late_run + 1 : 1;
+        d_late_next = p.bth.psn + 1;
+        if (d_late_run < restart_run || !starts) {
+            d_counts.duplicates.add();
+            return false;
+        }
+        if (d_in_message)
+            d_counts.messages_dropped_incomplete.add();
+        drop_message(gap_reason::reconnect);
+        d_lost.reason = gap_reason::reconnect;
+    }
+    d_late_run = 0;
+    d_heard = true;
+    d_expected = p.bth.psn + 1;
+    return true;
+}
+
+bool responder::slot_is_inside(const recv_slot& slot) const noexcept
+{
+    if (slot.offset > d_ring.bytes || slot.bytes > d_ring.bytes - slot.offset)
+        return false;
+    return d_config.header_bytes == 0 ||
+           (slot.header_offset <= d_headers.bytes &&
+            d_config.header_bytes <= d_headers.bytes - slot.header_offset);
+}
+
+bool responder::open_message(std::int64_t now_ns) noexcept
+{
+    // A slot outside the memory is the consumer's mistake; it never becomes a write.
+    recv_slot* slot = d_slots.front();
+    while (slot && !slot_is_inside(*slot)) {
+        completion bad;
+        bad.cookie = slot->cookie;
+        bad.status = wc_status::access_error;
+        d_slots.pop();
+        d_completions.push(bad);
+        slot = d_slots.front();
+    }
+    if (!slot)
+        return false;
+    d_slot =
+        *slot; // popped when the message is finished: a dropped message leaves it posted
+    d_in_message = true;
+    d_received = 0;
+    d_started_ns = now_ns;
+    return true;
+}
+
+bool responder::accept_payload(const wire::packet& p) noexcept
+{
+    const std::uint64_t room =
+        std::uint64_t(d_slot.bytes) + d_config.header_bytes - d_received;
+    if (p.payload_bytes > room)
+        return false;
+    place(p.payload, p.payload_bytes);
+    d_received += p.payload_bytes;
+    return true;
+}
+
+void responder::place(const std::byte* data, std::size_t bytes) noexcept
+{
+    std::uint64_t at = d_received;
+    if (at < d_config.header_bytes) {
+        const std::size_t n = std::min<std::uint64_t>(bytes, d_config.header_bytes - at);
+        std::memcpy(d_headers.host + d_slot.header_offset + at, data, n);
+        data += n;
+        bytes -= n;
+        at += n;
+    }
+    if (bytes != 0)
+        std::memcpy(
+            d_ring.host + d_slot.offset + (at - d_config.header_bytes), data, bytes);
+}
+
+void responder::finish_message(const wire::packet& p,
+                               const wire::opcode_traits& t) noexcept
+{
+    completion done;
+    done.cookie = d_slot.cookie;
+    done.bytes = static_cast<std::uint32_t>(d_received);
+    done.has_immediate = t.has_immdt;
+    done.opcode = t.has_immdt ? wc_opcode::send_immediate : wc_opcode::send;
+    done.immediate = p.immediate;
+    done.sequence = d_sequence++;
+    done.time_ns = d_started_ns;
+    done.lost = d_lost;
+    if (d_lost)
+        d_counts.gaps.add();
+    d_lost = gap();
+    d_msn = (d_msn + 1) & 0xffffff;
+    d_in_message = false;
+    d_counts.messages_received.add();
+    d_counts.bytes_received.add(d_received);
+    d_slots.pop();
+    if (d_slots.empty())
+        d_counts.receive_queue_empty.add();
+    d_completions.push(done); // never full: it holds as many as slots can be posted
+}
+
+void responder::drop_message(gap_reason reason) noexcept
+{
+    d_in_message = false;
+    if (!d_lost)
+        d_lost.reason = reason;
+}
+
+// The lost messages are taken to have the length of the last delivered one if their
+// packets divide evenly; else nothing is claimed.
+void responder::measure_loss(wire::psn start) noexcept
+{
+    if (!d_lost)
+        return;
+    d_lost.messages_known = d_lost.bytes_known = false;
+    d_lost.messages = d_lost.bytes = 0;
+    if (d_lost.reason == gap_reason::reconnect || d_lost.reason == gap_reason::late_start)
+        return;
+    const std::int32_t packets = wire::psn::distance(d_boundary, start);
+    const std::int64_t each =
+        static_cast<std::int64_t>((d_last_bytes + d_config.mtu - 1) / d_config.mtu);
+    if (packets <= 0 || each == 0 || packets % each != 0)
+        return;
+    d_lost.messages = static_cast<std::uint64_t>(packets / each);
+    d_lost.bytes = d_lost.messages * d_last_bytes;
+    d_lost.messages_known = d_lost.bytes_known = true;
+}
+
+gap responder::pending_gap() const noexcept
+{
+    gap g = d_lost;
+    if (d_in_message && !g)
+        g.reason = gap_reason::packet_loss; // a message began and never ended
+    return g;
+}
+
+void responder::refuse_rc(wire::nak_code code) noexcept
+{
+    schedule_nak(wire::aeth_kind::nak, static_cast<std::uint8_t>(code));
+}
+
+void responder::schedule_nak(wire::aeth_kind kind, std::uint8_t value) noexcept
+{
+    d_nak = wire::aeth{ kind, value, 0 };
+    d_nak_due = true;
+    d_nak_sent = true;
+}
+
+void responder::take_ack(wire::packet& out) noexcept
+{
+    out.bth.opcode = wire::make_opcode(wire::service::rc, wire::operation::acknowledge);
+    if (d_nak_due) {
+        out.aeth = d_nak;
+        out.bth.psn = d_expected;
+    } else {
+        out.aeth = wire::aeth{ wire::aeth_kind::ack, 31, 0 };
+        out.bth.psn = d_expected - 1;
+    }
+    out.aeth.msn = d_msn;
+    d_nak_due = false;
+    d_ack_due = false;
+    d_counts.acks_sent.add();
+}
+
+} // namespace softroce
+} // namespace io
+} // namespace rdma
+} // namespace gr

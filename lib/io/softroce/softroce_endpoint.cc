@@ -1,0 +1,260 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "io/softroce/softroce_endpoint.h"
+
+#include "core/clock.h"
+#include "core/sizes.h"
+#include "io/softroce/ipv4.h"
+
+#include <cinttypes>
+#include <cstdio>
+#include <gnuradio/rdma/error.h>
+
+namespace gr {
+namespace rdma {
+namespace io {
+namespace softroce {
+
+namespace {
+
+constexpr std::int64_t spin_ns = 10000; // hybrid: look this long before sleeping
+constexpr std::uint32_t most_24_bits = 0xffffff;
+
+void check_24_bits(const char* name, std::uint32_t value)
+{
+    if (value > most_24_bits)
+        throw config_error(std::string(name) + "=" + std::to_string(value) +
+                           " has more than 24 bits; 0 to 16777215 are possible");
+}
+
+void check_static(const endpoint_config& c)
+{
+    if (!c.listen.empty() || c.qpn == 0)
+        throw config_error("qpn is missing: the softroce endpoint makes static "
+                           "connections; give qpn and "
+                           "remote_qpn (both sides crosswise), source and connect");
+    check_24_bits("qpn", c.qpn);
+    check_24_bits("remote_qpn", c.remote_qpn);
+    check_24_bits("psn", c.psn);
+    check_24_bits("remote_psn", c.remote_psn);
+    if (c.qpn == 1)
+        throw config_error("qpn=1 is the connection manager's; use 2 to 16777215");
+    if (c.remote_qpn == 0 && c.service == service_type::rc)
+        throw config_error(
+            "remote_qpn is missing: an RC connection needs the peer's QPN");
+    if (c.service == service_type::ud)
+        throw config_error("service=ud is not possible on a static softroce connection; "
+                           "use rc or uc");
+    if (c.connect.empty() && c.service == service_type::rc)
+        throw config_error(
+            "connect is missing: an RC connection needs the peer's address");
+    if (c.connect.find(':') != std::string::npos)
+        throw config_error("connect='" + c.connect +
+                           "' has a port; a static connection has none, RoCEv2 is always "
+                           "UDP 4791: give the address alone");
+}
+
+void check_common(const endpoint_config& c)
+{
+    if (!is_path_mtu(c.mtu))
+        throw config_error("mtu=" + std::to_string(c.mtu) +
+                           " is no path MTU; use 256, 512, 1024, 2048 or 4096");
+    if (c.recv_depth == 0 || c.send_depth == 0)
+        throw config_error("recv_depth and send_depth must be at least 1");
+    if (!(c.rate_bytes >= 0))
+        throw config_error("rate must not be negative");
+}
+
+} // namespace
+
+softroce_endpoint::softroce_endpoint(const endpoint_config& config) : d_config(config)
+{
+    check_common(config);
+    check_static(config);
+    if (!config.connect.empty())
+        d_peer_address = resolve_ipv4(config.connect, "connect");
+    if (!config.source.empty())
+        d_own_address = resolve_own_ipv4(config.source, "source");
+    else if (d_peer_address != 0)
+        d_own_address = route_source_ipv4(d_peer_address);
+    else
+        throw config_error("source is missing: give the own address to receive on");
+    if (d_own_address == d_peer_address && config.qpn == config.remote_qpn)
+        throw config_error(
+            "source and connect are both " + ipv4_text(d_own_address) +
+            " with qpn=remote_qpn=" + std::to_string(config.qpn) +
+            ": a queue pair cannot talk to itself; two programs on one machine "
+            "use 127.0.0.1 and 127.0.0.2");
+    d_qp = std::make_unique<queue_pair>(config, d_own_address, d_peer_address);
+}
+
+softroce_endpoint::~softroce_endpoint() { stop(); }
+
+void softroce_endpoint::attach(const mem::region& ring, const mem::region& headers)
+{
+    if (ring.bytes != 0 && !ring.host)
+        throw config_error(
+            "memory: the softroce endpoint writes with the CPU, which cannot "
+            "store into this memory; use a host ring");
+    d_qp->rx.attach(ring, headers);
+}
+
+void softroce_endpoint::start()
+{
+    std::lock_guard<std::mutex> lock(d_mutex);
+    if (d_started.exchange(true))
+        throw config_error("the endpoint was started before; make a new one");
+    d_device = device::open(d_own_address, d_config.socket_buffer_bytes, d_config.wait);
+    if (d_config.log && d_device->receive_buffer() / 2 < d_config.socket_buffer_bytes)
+        d_config.log(core::log_level::info,
+                     "the kernel granted a socket buffer of " +
+                         core::human_bytes(d_device->receive_buffer() / 2) + " of the " +
+                         core::human_bytes(d_config.socket_buffer_bytes) +
+                         " asked for; sysctl -w net.core.rmem_max=" +
+                         std::to_string(d_config.socket_buffer_bytes) + " allows it");
+    d_device->add(*d_qp);
+}
+
+std::size_t softroce_endpoint::post_recv(const recv_slot* slots, std::size_t n) noexcept
+{
+    std::size_t taken = 0;
+    while (taken < n && d_receives < d_config.recv_depth &&
+           !d_stopped.load(std::memory_order_acquire) && d_qp->slots.push(slots[taken])) {
+        ++taken;
+        ++d_receives;
+    }
+    return taken;
+}
+
+std::size_t softroce_endpoint::poll(completion* out, std::size_t max) noexcept
+{
+    std::size_t n = 0;
+    while (n < max && d_qp->completions.pop(out[n]))
+        ++n;
+    d_receives -= n;
+    return n;
+}
+
+std::size_t softroce_endpoint::post_send(const send_request* requests,
+                                         std::size_t n) noexcept
+{
+    std::size_t taken = 0;
+    while (taken < n && d_sends < d_config.send_depth &&
+           !d_stopped.load(std::memory_order_acquire) &&
+           d_qp->requests.push(requests[taken])) {
+        ++taken;
+        ++d_sends;
+    }
+    if (taken != 0 && d_device)
+        d_device->kick();
+    return taken;
+}
+
+std::size_t softroce_endpoint::poll_send(send_completion* out, std::size_t max) noexcept
+{
+    std::size_t n = 0;
+    while (n < max && d_qp->done.pop(out[n]))
+        ++n;
+    d_sends -= n;
+    return n;
+}
+
+template <typename Ready>
+bool softroce_endpoint::wait(core::doorbell& bell,
+                             Ready ready,
+                             std::int64_t timeout_ns) noexcept
+{
+    const endpoint_state before = state();
+    const auto wake = [&] {
+        return ready() || state() != before || d_stopped.load(std::memory_order_acquire);
+    };
+    if (d_config.wait != wait_mode::event) {
+        const std::int64_t start = core::monotonic_ns();
+        const std::int64_t until =
+            start + (d_config.wait == wait_mode::busy ? timeout_ns
+                                                      : std::min(spin_ns, timeout_ns));
+        while (!wake() && core::monotonic_ns() < until) {
+        }
+        timeout_ns -= core::monotonic_ns() - start;
+    }
+    bell.wait(wake, timeout_ns);
+    return ready();
+}
+
+bool softroce_endpoint::wait_readable(std::int64_t timeout_ns) noexcept
+{
+    return wait(
+        d_qp->readable, [this] { return !d_qp->completions.empty(); }, timeout_ns);
+}
+
+bool softroce_endpoint::wait_sendable(std::int64_t timeout_ns) noexcept
+{
+    return wait(
+        d_qp->sendable, [this] { return !d_qp->done.empty(); }, timeout_ns);
+}
+
+gap softroce_endpoint::trailing_gap() const noexcept
+{
+    return d_stopped.load(std::memory_order_acquire) ? d_qp->rx.pending_gap() : gap();
+}
+
+endpoint_state softroce_endpoint::state() const noexcept
+{
+    if (!d_started.load(std::memory_order_acquire))
+        return endpoint_state::idle;
+    return d_qp->state.load(std::memory_order_acquire);
+}
+
+std::string softroce_endpoint::status_text() const
+{
+    if (state() == endpoint_state::connecting)
+        return "waiting for " +
+               (d_config.connect.empty() ? "a sender" : d_config.connect) +
+               " to speak over UDP 4791";
+    return d_qp->status_text();
+}
+
+std::string softroce_endpoint::description() const
+{
+    char text[256];
+    std::snprintf(text,
+                  sizeof text,
+                  "softroce %s %s qpn 0x%" PRIx32 " <-> %s qpn 0x%" PRIx32
+                  ", mtu %" PRIu32 ", static",
+                  to_string(d_config.service),
+                  ipv4_text(d_own_address).c_str(),
+                  d_config.qpn,
+                  d_peer_address ? ipv4_text(d_peer_address).c_str() : "any",
+                  d_config.remote_qpn,
+                  d_config.mtu);
+    return text;
+}
+
+void softroce_endpoint::stop() noexcept
+{
+    std::lock_guard<std::mutex> lock(d_mutex);
+    if (d_stopped.exchange(true, std::memory_order_acq_rel))
+        return;
+    if (d_device) {
+        d_device->remove(*d_qp);
+        d_device.reset();
+    }
+    // The pump is out: this thread now has its ends of the queues.
+    d_qp->tx.abort(wc_status::flushed);
+    recv_slot slot;
+    while (d_qp->slots.pop(slot)) {
+        completion flushed;
+        flushed.cookie = slot.cookie;
+        flushed.status = wc_status::flushed;
+        d_qp->completions.push(flushed);
+    }
+    if (d_started.load() && d_qp->state.load() != endpoint_state::failed)
+        d_qp->set_state(endpoint_state::idle, "");
+    d_qp->readable.ring();
+    d_qp->sendable.ring();
+}
+
+} // namespace softroce
+} // namespace io
+} // namespace rdma
+} // namespace gr
