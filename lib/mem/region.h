@@ -42,6 +42,13 @@ public:
     virtual region first_mapping() const noexcept = 0;
     //! What the size was rounded up to, bytes.
     virtual std::uint64_t granularity() const noexcept = 0;
+    /*!
+     * \brief Writes zeros into [offset, offset + bytes), over the end of the first
+     * mapping if need be. Done when it returns; nobody else may touch the span meanwhile.
+     *
+     * \throws config_error offset is outside the ring, or bytes is more than all of it
+     */
+    virtual void zero(std::uint64_t offset, std::uint64_t bytes) = 0;
 };
 
 } // namespace mem

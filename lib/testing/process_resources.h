@@ -1,0 +1,40 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef INCLUDED_RDMA_TESTING_PROCESS_RESOURCES_H
+#define INCLUDED_RDMA_TESTING_PROCESS_RESOURCES_H
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace gr {
+namespace rdma {
+namespace testing {
+
+//! Mappings of this process whose line in /proc/self/maps holds \p name ("": all).
+inline long count_mappings(const std::string& name = "")
+{
+    std::ifstream maps("/proc/self/maps");
+    std::string line;
+    long n = 0;
+    while (std::getline(maps, line))
+        n += line.find(name) != std::string::npos;
+    return n;
+}
+
+//! Open descriptors of this process.
+inline long count_descriptors()
+{
+    long n = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        (void)entry;
+        ++n;
+    }
+    return n;
+}
+
+} // namespace testing
+} // namespace rdma
+} // namespace gr
+
+#endif /* INCLUDED_RDMA_TESTING_PROCESS_RESOURCES_H */
