@@ -3,11 +3,13 @@
 #ifndef INCLUDED_RDMA_RING_BUFFER_H
 #define INCLUDED_RDMA_RING_BUFFER_H
 
+#include <cstddef>
 #include <cstdint>
 #include <gnuradio/buffer.h>
 #include <gnuradio/buffer_type.h>
 #include <gnuradio/rdma/api.h>
 #include <memory>
+#include <vector>
 
 namespace gr {
 namespace rdma {
@@ -22,18 +24,35 @@ class ring_memory;
  *
  * Give `ring_buffer::type` in an io_signature to get one. Ordinary host blocks may read
  * it beside blocks that declare it; ordinary host blocks may write it in front of blocks
- * that declare it. All bufsize() items can be filled: indices run modulo twice the size,
- * so full and empty differ.
+ * that declare it, one or several, beside ordinary readers. Up to 3.10.12 GNU Radio looks
+ * for the type that a reader wants in the reader's *output* signature: a block that
+ * declares the type for input i declares it for output i as well, and a sink gives
+ * `io_signature::make(0, 0, 0, ring_buffer::type)`.
  *
- * Threads: as gr::buffer, under its mutex.
+ * Sizes are items unless they say bytes. All bufsize() items can be filled (GNU Radio's
+ * own buffer leaves one free): indices run modulo twice the size, so full and empty
+ * differ. What a reader's history sees in front of the first item is zero.
+ *
+ * Threads: as gr::buffer, under its mutex. Nothing here waits.
  */
 class RDMA_API ring_buffer : public gr::buffer
 {
 public:
     static gr::buffer_type type;
 
-    //! Called by GNU Radio. A writer that is a ring_client brings its own memory; else a
-    //! host ring of at least \p nitems is made. \throws out_of_memory, os_error
+    /*!
+     * \brief Called by GNU Radio while it builds a flowgraph.
+     *
+     * A writer that is a ring_client brings its own memory; else a host ring of at least
+     * \p nitems is made: at least 256 KiB, unless the writer limits its output buffer.
+     * The writer's max_noutput_items becomes bufsize() where nobody has set it.
+     *
+     * \param link the block that writes \param buf_owner the block whose type it is; not
+     * the writer where a reader had the writer's ordinary buffer replaced
+     * \throws config_error the item size cannot make a ring, or the ring is no whole
+     * number of items or has too many; with the numbers
+     * \throws out_of_memory, os_error as the memory's own constructor
+     */
     static gr::buffer_sptr make_buffer(int nitems,
                                        std::size_t sizeof_item,
                                        std::uint64_t downstream_lcm_nitems,
@@ -42,15 +61,27 @@ public:
                                        gr::block_sptr buf_owner = gr::block_sptr());
     ~ring_buffer() override;
 
+    //! Items that may be written from write_pointer() on: up to bufsize(). Hold mutex().
     int space_available() override;
     void* write_pointer() override;
     const void* _read_pointer(unsigned int read_index) override;
-    void post_work(int nitems) override;
+    void post_work(int) override {}
+
+    //! Newer releases ask for this (pure virtual after 3.10.12).
+    virtual gr::buffer_type get_buffer_type() const;
 
     //! Byte offset of the next item to write, in the first mapping. Hold mutex().
     std::uint64_t write_offset_bytes() const noexcept;
+    //! Bytes of one mapping.
+    std::uint64_t ring_bytes() const noexcept;
+    //! Most items that any reader keeps unread in front of its first one: its history
+    //! less one. A writer of whole slots needs room for a slot beside them.
+    unsigned max_preload() const noexcept { return d_max_preload; }
 
 protected:
+    //! Indices are in [0, 2 * bufsize()). buffer_add_reader() calls index_sub() once for
+    //! each new reader.
+    //! \throws config_error the new reader's history is longer than the ring
     unsigned index_add(unsigned a, unsigned b) override;
     unsigned index_sub(unsigned a, unsigned b) override;
 
@@ -60,8 +91,14 @@ private:
                 std::uint64_t downstream_lcm_nitems,
                 std::uint32_t downstream_max_out_mult,
                 gr::block_sptr link);
+    void admit_reader(unsigned preload);
+    void adopt_displaced_readers();
+    void refuse_long_history(unsigned preload) const;
 
     std::shared_ptr<mem::ring_memory> d_memory;
+    unsigned d_max_preload = 0;
+    // What the writer's ports held before this ring replaced one of them.
+    std::vector<gr::buffer_sptr> d_displaced;
 };
 
 } // namespace rdma
