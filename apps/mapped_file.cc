@@ -1,0 +1,78 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "mapped_file.h"
+#include "usage_error.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace gr {
+namespace rdma {
+namespace apps {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& path, const std::string& why)
+{
+    throw run_error("cannot read '" + path + "': " + why);
+}
+
+// Closes on each way out; the mapping outlives its descriptor.
+struct descriptor {
+    int fd;
+    ~descriptor()
+    {
+        if (fd >= 0)
+            close(fd);
+    }
+};
+
+} // namespace
+
+mapped_file::mapped_file(const std::string& path)
+{
+    const descriptor file{ open(path.c_str(), O_RDONLY | O_CLOEXEC) };
+    struct stat about;
+    if (file.fd < 0 || fstat(file.fd, &about) != 0)
+        refuse(path, std::strerror(errno));
+    if (!S_ISREG(about.st_mode))
+        refuse(path, "it is not a regular file");
+    if (about.st_size == 0)
+        refuse(path, "the file is empty (0 bytes)");
+    const auto bytes = static_cast<std::size_t>(about.st_size);
+    void* const at = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file.fd, 0);
+    if (at == MAP_FAILED)
+        refuse(path,
+               "mapping " + std::to_string(bytes) + " bytes: " + std::strerror(errno));
+    madvise(at, bytes, MADV_SEQUENTIAL);
+    d_data = static_cast<const std::byte*>(at);
+    d_bytes = bytes;
+}
+
+mapped_file::~mapped_file()
+{
+    if (d_data)
+        munmap(const_cast<std::byte*>(d_data), d_bytes);
+}
+
+mapped_file::mapped_file(mapped_file&& other) noexcept
+    : d_data(std::exchange(other.d_data, nullptr)),
+      d_bytes(std::exchange(other.d_bytes, 0))
+{
+}
+
+mapped_file& mapped_file::operator=(mapped_file&& other) noexcept
+{
+    std::swap(d_data, other.d_data);
+    std::swap(d_bytes, other.d_bytes);
+    return *this;
+}
+
+} // namespace apps
+} // namespace rdma
+} // namespace gr

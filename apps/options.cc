@@ -1,0 +1,137 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "options.h"
+#include "core/sample.h"
+#include "usage_error.h"
+
+#include <limits>
+
+namespace gr {
+namespace rdma {
+namespace apps {
+
+namespace {
+constexpr std::uint64_t max_24_bit = 0xffffff;
+constexpr std::uint64_t max_message_bytes = 1u << 30;
+} // namespace
+
+const char* version() noexcept { return RDMA_VERSION; }
+
+void connection_options::declare(flags& f)
+{
+    f.group("Connection");
+    f.text("source",
+           source,
+           "HOST",
+           "own address; it must be one of this machine's. On one machine, give each "
+           "side its own loopback address, such as 127.0.0.1 and 127.0.0.2");
+    f.text("connect", connect, "HOST", "the peer's address");
+    f.count("qpn", qpn, 1, max_24_bit, "own queue pair number (24 bits; 0x... is hex)");
+    f.count("remote-qpn", remote_qpn, 1, max_24_bit, "the peer's queue pair number");
+    f.count("psn",
+            psn,
+            0,
+            max_24_bit,
+            "first packet sequence number that this side sends (default 0)");
+    f.count("remote-psn",
+            remote_psn,
+            0,
+            max_24_bit,
+            "first packet sequence number that the peer sends (default 0)");
+    f.count("mtu",
+            mtu,
+            256,
+            4096,
+            "path MTU, the same on both sides: 256, 512, 1024, 2048 or 4096 bytes of "
+            "payload in a packet");
+    f.choice("service",
+             service,
+             { "rc", "uc", "ud" },
+             "reliable connection, unreliable connection or unreliable datagram");
+    f.choice(
+        "endpoint",
+        endpoint,
+        { "auto", "softroce", "verbs", "inproc" },
+        "what moves the packets: softroce is RoCEv2 in user space over UDP port 4791");
+    f.choice("wait",
+             wait,
+             { "hybrid", "busy", "event" },
+             "how to wait for the network: spin briefly then sleep, spin, or sleep");
+}
+
+void connection_options::check() const
+{
+    const auto need = [](bool there, const char* flag, const char* what) {
+        if (!there)
+            throw usage_error(std::string(flag) + " is needed: " + what);
+    };
+    need(!source.empty(), "--source", "own address, such as --source 127.0.0.1");
+    need(
+        !connect.empty(), "--connect", "the peer's address, such as --connect 127.0.0.2");
+    need(qpn != 0, "--qpn", "own queue pair number, such as --qpn 0x11");
+    need(remote_qpn != 0,
+         "--remote-qpn",
+         "the peer's queue pair number, what it gives as --qpn");
+    if (mtu & (mtu - 1))
+        throw usage_error("--mtu='" + std::to_string(mtu) +
+                          "': give 256, 512, 1024, 2048 or 4096");
+}
+
+void stream_options::declare(flags& f)
+{
+    f.group("Samples");
+    f.choice("sample",
+             sample,
+             { "cu8", "sc8", "sc16", "fc32", "byte" },
+             "one sample: unsigned 8-bit, signed 8-bit, signed 16-bit or float I and Q, "
+             "little-endian; or one octet");
+    f.bytes("message-bytes",
+            message_bytes,
+            "payload of one message, the same on both sides: whole samples, at most "
+            "1 GiB; KiB and MiB may follow the number");
+    f.hertz(
+        "rate", rate, 1e-3, "sample rate in samples per second; k, M or G may follow");
+    f.hertz("freq", freq, 0, "centre frequency in Hz; k, M or G may follow");
+}
+
+void stream_options::check() const
+{
+    const std::uint64_t item = core::sample_bytes(core::parse_sample(sample));
+    if (message_bytes > max_message_bytes)
+        throw usage_error("--message-bytes='" + std::to_string(message_bytes) +
+                          "': a message is at most 1 GiB (1073741824 bytes)");
+    if (message_bytes % item)
+        throw usage_error("--message-bytes='" + std::to_string(message_bytes) +
+                          "': give a multiple of " + std::to_string(item) +
+                          ", the bytes of one " + sample + " sample");
+}
+
+void ring_options::declare(flags& f)
+{
+    f.group("Receiving");
+    f.count("buffers", buffers, 2, 1u << 20, "messages that the ring holds");
+    f.choice("memory", memory, { "auto", "host" }, "where the ring lives");
+    f.count("count",
+            count,
+            1,
+            std::numeric_limits<std::uint64_t>::max(),
+            "end after N messages");
+    f.number("idle",
+             idle,
+             1e-3,
+             1e9,
+             "SECONDS",
+             "end when no message came for that long after the first one: a static "
+             "connection has no other end");
+}
+
+void talk_options::declare(flags& f)
+{
+    f.group("Messages");
+    f.on_off("json", json, "the summary as one JSON object on stdout");
+    f.on_off("quiet", quiet, "no progress, no summary; errors only");
+}
+
+} // namespace apps
+} // namespace rdma
+} // namespace gr

@@ -1,0 +1,73 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef INCLUDED_RDMA_APPS_OPTIONS_H
+#define INCLUDED_RDMA_APPS_OPTIONS_H
+
+#include "flags.h"
+
+#include <cstdint>
+#include <string>
+
+namespace gr {
+namespace rdma {
+namespace apps {
+
+//! The version that --version and written metadata show, such as "0.1.0".
+const char* version() noexcept;
+
+/*!
+ * \brief Who talks to whom. Names and defaults are those of the blocks' parameters.
+ */
+struct connection_options {
+    std::string endpoint = "auto";
+    std::string service = "rc";
+    std::string source;
+    std::string connect;
+    std::uint64_t qpn = 0;
+    std::uint64_t remote_qpn = 0;
+    std::uint64_t psn = 0;
+    std::uint64_t remote_psn = 0;
+    std::uint64_t mtu = 1024;
+    std::string wait = "hybrid";
+
+    void declare(flags& f);
+    //! \throws usage_error a flag that a static connection needs is missing, or an MTU
+    //! that is no path MTU
+    void check() const;
+};
+
+//! What the samples are and how they are cut into messages.
+struct stream_options {
+    std::string sample = "sc16";
+    std::uint64_t message_bytes = 65536;
+    double rate = 0; //!< samples per second; 0: not given
+    double freq = 0; //!< centre frequency, Hz; 0: not given
+
+    void declare(flags& f);
+    //! \throws usage_error message bytes hold no whole number of samples, or above 1 GiB
+    void check() const;
+};
+
+//! The ring that receives: `receive` and `spectrum`.
+struct ring_options {
+    std::uint64_t buffers = 16;
+    std::string memory = "auto";
+    double idle = 0; //!< seconds without a message that end the stream; 0: never
+    std::uint64_t count = 0;
+
+    void declare(flags& f);
+};
+
+//! How the program talks to its user.
+struct talk_options {
+    bool json = false;
+    bool quiet = false;
+
+    void declare(flags& f);
+};
+
+} // namespace apps
+} // namespace rdma
+} // namespace gr
+
+#endif /* INCLUDED_RDMA_APPS_OPTIONS_H */
