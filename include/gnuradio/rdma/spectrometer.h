@@ -19,14 +19,18 @@ struct RDMA_API spectrometer_config {
     std::size_t vlen = 1;        //!< samples per input item, as the source's
     std::size_t length = 1024;   //!< transform length: a power of two, 16 to 65536
     fft::window::win_type window =
-        fft::window::WIN_HANN;      //!< GNU Radio's own window types
-    double window_parameter = 6.76; //!< beta of the Kaiser window and its like
-    unsigned average = 1;           //!< transforms per output vector
+        fft::window::WIN_HANN; //!< GNU Radio's own window types
+    //! Kaiser: beta. Exponential: decay in dB. Gaussian: sigma. Tukey: alpha, 0 to 1.
+    double window_parameter = 6.76;
+    unsigned average = 1;    //!< transforms per output vector
     std::size_t overlap = 0; //!< samples shared by neighbouring transforms, below length
     std::string scaling = "spectrum"; //!< spectrum or density, as scipy.signal.welch
     bool fftshift = true;             //!< zero frequency in the middle
-    double rate = 1;                  //!< samples per second; scales density
-    std::string memory = "auto";      //!< auto, host or cuda:N: where the input lives
+    //! Samples per second: scales density, and counts time where no rx_rate is tagged. 1
+    //! counts no time.
+    double rate = 1;
+    //! Where the input lives: auto or host. cuda:N is refused by builds without CUDA.
+    std::string memory = "auto";
 };
 
 /*!
@@ -40,11 +44,29 @@ struct RDMA_API spectrometer_config {
  * 1/32768, cu8 as (x - 127.5)/128. The window is the periodic form of GNU Radio's window
  * of that name.
  *
- * A gap (tag rx_gap, or packet_len shorter than its slot) never lies inside a transform:
- * the partial frame and the partial average in front of it are dropped and counted.
+ * Vector j after the start or a gap begins at sample j * average * (length - overlap),
+ * and input may arrive in any pieces: the same samples give the same bits. What is left
+ * at the end of the stream fills no vector and is not put out.
  *
- * Output tags: rx_time of the first sample of each average (where the stream states time
- * and rate), rx_rate (spectra per second) and rx_freq at the start and on change.
+ * A gap (tag rx_gap) never lies inside a transform: the partial frame and the partial
+ * average in front of it are dropped and counted, and a new series begins at the tag. The
+ * same holds when the flowgraph starts again.
+ *
+ * The zeros that rdma.source puts behind a message shorter than its slot are no samples:
+ * what lies between the end that packet_len states and the next packet_len, rx_buffer or
+ * rx_gap is left out, and the stream goes on behind it without a break. A message whose
+ * packet_len is not below the slot, known from the first short message on, ends no such
+ * way.
+ *
+ * Output tags, each on the vector that holds the sample it is about:
+ * - rx_time, (whole seconds, fraction) of the vector's first sample, where the stream
+ *   states a time, and a rate (rx_rate, else `rate` if it is not 1) to count on from it.
+ *   On the first vector, after each gap, where the stream states a new time, and on every
+ *   vector in between, or on every so many-th if they are shorter than 4096 samples.
+ * - rx_rate, spectra per second, at the start and on change.
+ * - rx_freq, passed on at the start and on change.
+ * - rx_gap, passed on: on the first vector behind the gap (of several gaps in front of
+ * one vector the last). Other tags are not passed on.
  */
 class RDMA_API spectrometer : virtual public gr::block
 {
@@ -57,10 +79,10 @@ public:
 
     //! Spectra produced. Any thread.
     virtual std::uint64_t spectra() const = 0;
-    //! Samples that went into no spectrum because a gap cut their frame or average. Any
-    //! thread.
+    //! Samples that went into no spectrum because a gap cut their frame or average.
+    //! Padding is not counted. Any thread.
     virtual std::uint64_t samples_dropped() const = 0;
-    //! Frames cut by a gap. Any thread.
+    //! Frames that a gap cut, or whose average it cut. Any thread.
     virtual std::uint64_t frames_dropped() const = 0;
 };
 
