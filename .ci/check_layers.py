@@ -35,7 +35,7 @@ OWNED = {
     r"gnuradio/(?!rdma/)|pmt/": ("lib/(blocks)/", "include/", "python/", "apps/"),
     r"volk/|fftw3": ("lib/dsp/",),
     r"pybind11/": ("python/",),
-    r"boost/": ("apps/",),
+    r"boost/": ("apps/", "lib/testing/"),
     r"spdlog/|fmt/": (),
 }
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', re.M)
@@ -128,6 +128,8 @@ SAMPLES = (
     ("apps/send.cc", "<sys/socket.h>", True),
     ("apps/bench_udp.cc", "<sys/socket.h>", False),
     ("lib/core/qa_a.cc", '"wire/b.h"', False),
+    ("lib/testing/a.h", "<boost/test/unit_test.hpp>", False),
+    ("lib/core/a.h", "<boost/crc.hpp>", True),
 )
 
 

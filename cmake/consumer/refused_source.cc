@@ -1,6 +1,7 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// Makes a source with a message length that no item fits, and prints what the library says.
+// Makes a source with a message length that no item fits, and prints what the library
+// says.
 #include <gnuradio/rdma/error.h>
 #include <gnuradio/rdma/source.h>
 #include <iostream>

@@ -2,13 +2,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 // A block of another module that asks for our ring as its input and output buffer, in a
 // flowgraph with GNU Radio's own blocks: the sum of 1 to 1000 must come out.
+#include <algorithm>
 #include <gnuradio/blocks/vector_sink.h>
 #include <gnuradio/blocks/vector_source.h>
 #include <gnuradio/io_signature.h>
 #include <gnuradio/rdma/ring_buffer.h>
 #include <gnuradio/sync_block.h>
 #include <gnuradio/top_block.h>
-#include <algorithm>
 #include <iostream>
 #include <numeric>
 #include <vector>
