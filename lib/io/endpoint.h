@@ -114,9 +114,19 @@ public:
     virtual void attach(const mem::region& ring, const mem::region& headers) = 0;
 
     /*!
-     * Acquire sockets or queue pairs and begin to connect. Post the receives first: a
-     * peer may send in the same instant. \throws config_error address not on this
-     * machine, bad combination \throws os_error port in use, limits, driver
+     * \brief Acquire what others may refuse: sockets, ports, devices. Idempotent.
+     *
+     * Apart from start(), because GNU Radio hangs if a block's start() throws: blocks
+     * open while the flowgraph is checked, in the thread that asked for it. \throws
+     * config_error address not on this machine, bad combination \throws os_error port in
+     * use, limits, driver
+     */
+    virtual void open() = 0;
+
+    /*!
+     * \brief Begin to connect; opens first if that was not done. Post the receives first:
+     * a peer may send in the same instant. Once only: make a new endpoint to start again.
+     * \throws as open(); nothing if open() has succeeded
      */
     virtual void start() = 0;
 

@@ -64,7 +64,13 @@ void inproc_endpoint::attach(const mem::region& ring, const mem::region& headers
     d_side->headers = headers;
 }
 
-void inproc_endpoint::start() { d_link->join(d_side); }
+void inproc_endpoint::open() { d_link->reserve(d_side); }
+
+void inproc_endpoint::start()
+{
+    open();
+    d_link->join(d_side);
+}
 
 std::size_t inproc_endpoint::post_recv(const recv_slot* slots, std::size_t n) noexcept
 {

@@ -34,6 +34,7 @@ public:
 
     void attach(const mem::region& ring, const mem::region& headers) override;
     //! \throws config_error another endpoint of this process has the same names
+    void open() override;
     void start() override;
     std::size_t post_recv(const recv_slot* slots, std::size_t n) noexcept override;
     std::size_t poll(completion* out, std::size_t max) noexcept override;

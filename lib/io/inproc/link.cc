@@ -74,21 +74,35 @@ std::shared_ptr<link> link::find(const std::string& a, const std::string& b)
     return found;
 }
 
-void link::join(const std::shared_ptr<side>& s)
+void link::reserve(const std::shared_ptr<side>& s)
 {
     std::lock_guard<std::mutex> lock(mutex);
-    const int own = s->config.source < s->config.connect ? 0 : 1;
-    if (d_sides[own])
+    std::shared_ptr<side>& place = d_sides[s->config.source < s->config.connect ? 0 : 1];
+    if (place && place != s)
         throw config_error("source='" + s->config.source +
                            "' is in use by another inproc endpoint with connect='" +
                            s->config.connect + "'; names must differ");
-    d_sides[own] = s;
-    side* const peer = d_sides[1 - own].get();
-    s->set_state(peer ? endpoint_state::connected : endpoint_state::connecting,
-                 peer ? "" : "waiting for inproc peer '" + s->config.connect + "'");
-    if (peer)
-        peer->set_state(endpoint_state::connected, "");
+    place = s;
+}
+
+void link::join(const std::shared_ptr<side>& s)
+{
+    std::lock_guard<std::mutex> lock(mutex);
+    s->set_state(endpoint_state::connecting,
+                 "waiting for inproc peer '" + s->config.connect + "'");
+    if (!both_started())
+        return;
+    for (const auto& end : d_sides)
+        end->set_state(endpoint_state::connected, "");
     transfer();
+}
+
+bool link::both_started() const noexcept
+{
+    for (const auto& end : d_sides)
+        if (!end || end->state.load() == endpoint_state::idle)
+            return false;
+    return true;
 }
 
 void link::leave(const std::shared_ptr<side>& s)
@@ -116,7 +130,7 @@ void link::leave(const std::shared_ptr<side>& s)
 
 void link::transfer()
 {
-    if (!d_sides[0] || !d_sides[1])
+    if (!both_started())
         return;
     for (const int from : { 0, 1 })
         while (transfer_one(*d_sides[from], *d_sides[1 - from])) {

@@ -61,7 +61,9 @@ public:
     //! The link of two names, in either order, made if there is none.
     static std::shared_ptr<link> find(const std::string& a, const std::string& b);
 
-    //! \throws config_error that end is taken
+    //! Take one end. Idempotent. \throws config_error another has it
+    void reserve(const std::shared_ptr<side>& s);
+    //! Begin, on an end that was reserved.
     void join(const std::shared_ptr<side>& s);
     //! Idempotent. Flushes what \p s has outstanding; the peer sees "closed".
     void leave(const std::shared_ptr<side>& s);
@@ -71,6 +73,7 @@ public:
     std::mutex mutex;
 
 private:
+    bool both_started() const noexcept;
     static bool transfer_one(side& from, side& to);
     static void deliver(const send_request& r, side& to);
     static void lose(side& to, gap_reason reason, std::uint64_t bytes);

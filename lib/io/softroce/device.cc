@@ -84,25 +84,34 @@ device::~device()
     close(d_eventfd);
 }
 
-void device::add(queue_pair& qp)
+void device::reserve(queue_pair& qp)
 {
-    std::unique_lock<std::mutex> lock(d_mutex);
-    for (const queue_pair* other : d_wanted)
+    std::lock_guard<std::mutex> lock(d_mutex);
+    for (const queue_pair* other : d_reserved)
         if (other->qpn == qp.qpn)
             throw config_error(
                 "qpn=" + std::to_string(qp.qpn) + " is in use at " +
                 ipv4_text(d_socket.address()) +
                 " by another connection of this process; give another QPN");
-    d_wanted.push_back(&qp);
-    ++d_generation;
-    d_changed.store(true, std::memory_order_release);
-    lock.unlock();
+    d_reserved.push_back(&qp);
+}
+
+void device::add(queue_pair& qp)
+{
+    {
+        std::lock_guard<std::mutex> lock(d_mutex);
+        d_wanted.push_back(&qp);
+        ++d_generation;
+        d_changed.store(true, std::memory_order_release);
+    }
     kick();
 }
 
 void device::remove(queue_pair& qp) noexcept
 {
     std::unique_lock<std::mutex> lock(d_mutex);
+    d_reserved.erase(std::remove(d_reserved.begin(), d_reserved.end(), &qp),
+                     d_reserved.end());
     const auto found = std::find(d_wanted.begin(), d_wanted.end(), &qp);
     if (found == d_wanted.end())
         return;

@@ -40,7 +40,9 @@ public:
     open(std::uint32_t address, std::uint32_t buffer_bytes, wait_mode wait);
     ~device();
 
-    //! \throws config_error the QPN is taken at this address
+    //! Take the QPN of \p qp. \throws config_error another has it at this address
+    void reserve(queue_pair& qp);
+    //! Let the pump into a queue pair that was reserved.
     void add(queue_pair& qp);
     //! On return the pump is out of \p qp and never enters it again.
     void remove(queue_pair& qp) noexcept;
@@ -85,8 +87,9 @@ private:
     std::uint32_t d_seen_drops = 0;
     std::uint64_t d_seen_unsent = 0;
 
-    std::mutex d_mutex; // guards d_wanted and d_generation against d_taken
+    std::mutex d_mutex; // guards the next four
     std::condition_variable d_taken_changed;
+    std::vector<queue_pair*> d_reserved;
     std::vector<queue_pair*> d_wanted;
     std::uint64_t d_generation = 0; // of d_wanted
     std::uint64_t d_taken = 0;      // generation that the pump works on

@@ -99,12 +99,25 @@ void softroce_endpoint::attach(const mem::region& ring, const mem::region& heade
     d_qp->rx.attach(ring, headers);
 }
 
-void softroce_endpoint::start()
+void softroce_endpoint::open()
 {
     std::lock_guard<std::mutex> lock(d_mutex);
-    if (d_started.exchange(true))
-        throw config_error("the endpoint was started before; make a new one");
+    open_unlocked();
+}
+
+void softroce_endpoint::open_unlocked()
+{
+    if (d_device)
+        return;
+    if (d_stopped.load())
+        throw config_error("the endpoint was stopped; make a new one");
     d_device = device::open(d_own_address, d_config.socket_buffer_bytes, d_config.wait);
+    try {
+        d_device->reserve(*d_qp);
+    } catch (...) {
+        d_device.reset();
+        throw;
+    }
     if (d_config.log && d_device->receive_buffer() / 2 < d_config.socket_buffer_bytes)
         d_config.log(core::log_level::info,
                      "the kernel granted a socket buffer of " +
@@ -112,6 +125,14 @@ void softroce_endpoint::start()
                          core::human_bytes(d_config.socket_buffer_bytes) +
                          " asked for; sysctl -w net.core.rmem_max=" +
                          std::to_string(d_config.socket_buffer_bytes) + " allows it");
+}
+
+void softroce_endpoint::start()
+{
+    std::lock_guard<std::mutex> lock(d_mutex);
+    open_unlocked();
+    if (d_started.exchange(true))
+        throw config_error("the endpoint was started before; make a new one");
     d_device->add(*d_qp);
 }
 

@@ -31,6 +31,7 @@ public:
     ~softroce_endpoint() override;
 
     void attach(const mem::region& ring, const mem::region& headers) override;
+    void open() override;
     void start() override;
     std::size_t post_recv(const recv_slot* slots, std::size_t n) noexcept override;
     std::size_t poll(completion* out, std::size_t max) noexcept override;
@@ -46,6 +47,7 @@ public:
     void stop() noexcept override;
 
 private:
+    void open_unlocked();
     template <typename Ready>
     bool wait(core::doorbell& bell, Ready ready, std::int64_t timeout_ns) noexcept;
 
