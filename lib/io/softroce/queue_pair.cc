@@ -37,13 +37,9 @@ requester_config requester_settings(const endpoint_config& c)
 
 } // namespace
 
-queue_pair::queue_pair(const endpoint_config& config,
-                       std::uint32_t own,
-                       std::uint32_t peer)
+queue_pair::queue_pair(const endpoint_config& config)
     : qpn(config.qpn),
       dest_qpn(config.remote_qpn),
-      own_address(own),
-      peer_address(peer),
       service(config.service),
       slots(config.recv_depth),
       completions(config.recv_depth),

@@ -26,15 +26,14 @@ namespace softroce {
  * ends of the queues. state and status_text may be read by any thread.
  */
 struct queue_pair {
-    queue_pair(const endpoint_config& config,
-               std::uint32_t own_address,
-               std::uint32_t peer_address);
+    explicit queue_pair(const endpoint_config& config);
 
     const std::uint32_t qpn;
     const std::uint32_t dest_qpn;
-    const std::uint32_t own_address;
-    const std::uint32_t peer_address; //!< 0: any (UC only)
     const service_type service;
+    // Set before the queue pair is added to a device.
+    std::uint32_t own_address = 0;
+    std::uint32_t peer_address = 0; //!< 0: any (UC only)
 
     responder::slot_queue slots;
     responder::completion_queue completions;

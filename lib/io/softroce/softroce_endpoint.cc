@@ -45,6 +45,8 @@ void check_static(const endpoint_config& c)
     if (c.service == service_type::ud)
         throw config_error("service=ud is not possible on a static softroce connection; "
                            "use rc or uc");
+    if (c.connect.empty() && c.source.empty())
+        throw config_error("source is missing: give the own address to receive on");
     if (c.connect.empty() && c.service == service_type::rc)
         throw config_error(
             "connect is missing: an RC connection needs the peer's address");
@@ -67,25 +69,11 @@ void check_common(const endpoint_config& c)
 
 } // namespace
 
-softroce_endpoint::softroce_endpoint(const endpoint_config& config) : d_config(config)
+softroce_endpoint::softroce_endpoint(const endpoint_config& config)
+    : d_config(config), d_qp(std::make_unique<queue_pair>(config))
 {
     check_common(config);
     check_static(config);
-    if (!config.connect.empty())
-        d_peer_address = resolve_ipv4(config.connect, "connect");
-    if (!config.source.empty())
-        d_own_address = resolve_own_ipv4(config.source, "source");
-    else if (d_peer_address != 0)
-        d_own_address = route_source_ipv4(d_peer_address);
-    else
-        throw config_error("source is missing: give the own address to receive on");
-    if (d_own_address == d_peer_address && config.qpn == config.remote_qpn)
-        throw config_error(
-            "source and connect are both " + ipv4_text(d_own_address) +
-            " with qpn=remote_qpn=" + std::to_string(config.qpn) +
-            ": a queue pair cannot talk to itself; two programs on one machine "
-            "use 127.0.0.1 and 127.0.0.2");
-    d_qp = std::make_unique<queue_pair>(config, d_own_address, d_peer_address);
 }
 
 softroce_endpoint::~softroce_endpoint() { stop(); }
@@ -105,13 +93,32 @@ void softroce_endpoint::open()
     open_unlocked();
 }
 
+void softroce_endpoint::resolve()
+{
+    const endpoint_config& c = d_config;
+    std::uint32_t& own = d_qp->own_address;
+    std::uint32_t& peer = d_qp->peer_address;
+    if (!c.connect.empty())
+        peer = resolve_ipv4(c.connect, "connect");
+    own =
+        c.source.empty() ? route_source_ipv4(peer) : resolve_own_ipv4(c.source, "source");
+    if (own == peer && c.qpn == c.remote_qpn)
+        throw config_error(
+            "source and connect are both " + ipv4_text(own) +
+            " with qpn=remote_qpn=" + std::to_string(c.qpn) +
+            ": a queue pair cannot talk to itself; two programs on one machine "
+            "use 127.0.0.1 and 127.0.0.2");
+}
+
 void softroce_endpoint::open_unlocked()
 {
     if (d_device)
         return;
     if (d_stopped.load())
         throw config_error("the endpoint was stopped; make a new one");
-    d_device = device::open(d_own_address, d_config.socket_buffer_bytes, d_config.wait);
+    resolve();
+    d_device =
+        device::open(d_qp->own_address, d_config.socket_buffer_bytes, d_config.wait);
     try {
         d_device->reserve(*d_qp);
     } catch (...) {
@@ -237,15 +244,17 @@ std::string softroce_endpoint::status_text() const
 
 std::string softroce_endpoint::description() const
 {
+    const std::string own = d_config.source.empty() ? "any" : d_config.source;
+    const std::string peer = d_config.connect.empty() ? "any" : d_config.connect;
     char text[256];
     std::snprintf(text,
                   sizeof text,
                   "softroce %s %s qpn 0x%" PRIx32 " <-> %s qpn 0x%" PRIx32
                   ", mtu %" PRIu32 ", static",
                   to_string(d_config.service),
-                  ipv4_text(d_own_address).c_str(),
+                  own.c_str(),
                   d_config.qpn,
-                  d_peer_address ? ipv4_text(d_peer_address).c_str() : "any",
+                  peer.c_str(),
                   d_config.remote_qpn,
                   d_config.mtu);
     return text;

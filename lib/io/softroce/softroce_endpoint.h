@@ -47,13 +47,12 @@ public:
     void stop() noexcept override;
 
 private:
+    void resolve();
     void open_unlocked();
     template <typename Ready>
     bool wait(core::doorbell& bell, Ready ready, std::int64_t timeout_ns) noexcept;
 
     const endpoint_config d_config;
-    std::uint32_t d_own_address = 0;
-    std::uint32_t d_peer_address = 0;
     std::unique_ptr<queue_pair> d_qp;
     std::mutex d_mutex; // orders start() and stop(); guards d_device
     std::shared_ptr<device> d_device;
