@@ -73,6 +73,13 @@ public:
     //! right
     static sptr make(const source_config& config);
 
+    //! Samples per second for rx_rate and rx_time; takes effect with the next message.
+    //! Any thread. \throws config_error negative or not a number
+    virtual void set_rate(double rate) = 0;
+    //! Centre frequency in Hz for rx_freq; takes effect with the next message. Any
+    //! thread.
+    virtual void set_freq(double freq) = 0;
+
     //! One line: endpoint, service, addresses, QPNs, MTU. Any thread.
     virtual std::string description() const = 0;
     //! idle, connecting, connected, closed or failed. Any thread.

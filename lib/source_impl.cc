@@ -1,0 +1,519 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "source_impl.h"
+
+#include "core/clock.h"
+#include "core/sizes.h"
+#include "mem/host_ring.h"
+
+#include <algorithm>
+#include <cmath>
+#include <gnuradio/block_detail.h>
+#include <gnuradio/io_signature.h>
+#include <gnuradio/rdma/error.h>
+#include <gnuradio/rdma/ring_buffer.h>
+
+namespace gr {
+namespace rdma {
+
+namespace {
+
+constexpr std::uint64_t longest_message = 1ULL << 30;
+constexpr std::size_t longest_header = 65536;
+constexpr std::size_t header_alignment = 64;
+constexpr std::size_t poll_batch = 64;
+constexpr std::int64_t longest_wait_ns = 50000000;
+// While most slots are waiting to be read, look again soon: each one freed should be
+// posted.
+constexpr std::int64_t shortest_wait_ns = 500000;
+// GNU Radio asks for this much for any reader; more means that a reader needs it.
+constexpr std::size_t usual_buffer_bytes = 65536;
+
+std::size_t item_bytes(const source_config& c, core::sample_type sample)
+{
+    if (c.vlen == 0)
+        throw config_error("vlen=0 is no vector length; use 1 or more");
+    return core::sample_bytes(sample) * c.vlen;
+}
+
+std::uint64_t slot_items(const source_config& c, std::size_t item)
+{
+    if (c.message_bytes == 0 || c.message_bytes % item != 0) {
+        const std::size_t below = c.message_bytes / item * item;
+        throw config_error("message_bytes=" + std::to_string(c.message_bytes) +
+                           " is no multiple of the item, " + std::to_string(item) +
+                           " bytes (sample=" + c.sample +
+                           ", vlen=" + std::to_string(c.vlen) + "); use " +
+                           (below ? std::to_string(below) + " or " : "") +
+                           std::to_string(below + item));
+    }
+    if (c.message_bytes > longest_message)
+        throw config_error("message_bytes=" + std::to_string(c.message_bytes) +
+                           " is above the longest message, " +
+                           std::to_string(longest_message));
+    if (c.buffers < 2)
+        throw config_error("buffers=" + std::to_string(c.buffers) +
+                           ": the ring needs at least 2, one to fill and one to read");
+    const std::uint64_t items = c.message_bytes / item;
+    if (items * c.buffers > mem::ring_index::max_size)
+        throw config_error(
+            "buffers=" + std::to_string(c.buffers) +
+            " of message_bytes=" + std::to_string(c.message_bytes) + " make " +
+            std::to_string(items * c.buffers) + " items; GNU Radio counts at most " +
+            std::to_string(mem::ring_index::max_size) +
+            ": use at most buffers=" + std::to_string(mem::ring_index::max_size / items) +
+            ", or a longer item (vlen)");
+    return items;
+}
+
+mem::host_ring_config ring_config(const source_config& c, std::uint64_t slots)
+{
+    mem::host_ring_config r;
+    r.unit_bytes = c.message_bytes;
+    r.min_bytes = c.message_bytes * slots;
+    return r;
+}
+
+void check_rate(double rate)
+{
+    if (!(rate >= 0) || std::isinf(rate))
+        throw config_error("rate=" + std::to_string(rate) +
+                           " is no sample rate; use samples per second, or 0 if unknown");
+}
+
+io::endpoint_config endpoint_settings(const source_config& c)
+{
+    if (c.header_bytes > longest_header)
+        throw config_error("header_bytes=" + std::to_string(c.header_bytes) +
+                           " is above the longest header, " +
+                           std::to_string(longest_header));
+    if (c.memory != "auto" && c.memory != "host")
+        throw config_error(
+            "memory='" + c.memory +
+            "' is not possible in this build, which has host rings only; use "
+            "auto or host");
+    check_rate(c.rate);
+    io::endpoint_config e;
+    e.endpoint = c.endpoint;
+    e.service = io::parse_service(c.service);
+    e.source = c.source;
+    e.connect = c.connect;
+    e.listen = c.listen;
+    e.qpn = c.qpn;
+    e.remote_qpn = c.remote_qpn;
+    e.psn = c.psn;
+    e.remote_psn = c.remote_psn;
+    e.mtu = c.mtu;
+    e.wait = io::parse_wait(c.wait);
+    e.header_bytes = static_cast<std::uint32_t>(c.header_bytes);
+    e.message_bytes = c.message_bytes + c.header_bytes;
+    const auto api = mem::system_mapping_api();
+    e.recv_depth = static_cast<std::uint32_t>(
+        mem::host_ring_bytes(ring_config(c, c.buffers), api.page_bytes) /
+        c.message_bytes);
+    return e;
+}
+
+source_tags::config
+tag_settings(const source_config& c, core::sample_type sample, std::size_t item)
+{
+    source_tags::config t;
+    t.every = c.tag_every;
+    t.rate = c.rate;
+    t.freq = c.freq;
+    t.sample_bytes = core::sample_bytes(sample);
+    t.item_bytes = item;
+    t.slot_items = c.message_bytes / item;
+    return t;
+}
+
+} // namespace
+
+source::sptr source::make(const source_config& config)
+{
+    return gnuradio::make_block_sptr<source_impl>(config);
+}
+
+source_impl::source_impl(const source_config& config)
+    : gr::block(
+          "rdma_source",
+          gr::io_signature::make(0, 0, 0),
+          gr::io_signature::make(1,
+                                 1,
+                                 item_bytes(config, core::parse_sample(config.sample)),
+                                 ring_buffer::type)),
+      d_config(config),
+      d_sample(core::parse_sample(config.sample)),
+      d_item_bytes(item_bytes(config, d_sample)),
+      d_slot_items(slot_items(config, d_item_bytes)),
+      d_endpoint_config(endpoint_settings(config)),
+      d_tags(tag_settings(config, d_sample, d_item_bytes), alias_pmt())
+{
+    io::make_endpoint(d_endpoint_config); // a wrong connection is refused here already
+    d_endpoint_config.log = [this](core::log_level level, const std::string& text) {
+        log(level, text);
+    };
+    message_port_register_out(pmt::mp("status"));
+}
+
+source_impl::~source_impl() { stop(); }
+
+std::shared_ptr<io::endpoint> source_impl::session() const
+{
+    std::lock_guard<std::mutex> lock(d_mutex);
+    return d_endpoint;
+}
+
+bool source_impl::check_topology(int, int)
+{
+    if (session())
+        return true; // opened by an earlier check, not started yet
+    std::shared_ptr<io::endpoint> fresh = io::make_endpoint(d_endpoint_config);
+    fresh->open();
+    {
+        std::lock_guard<std::mutex> lock(d_mutex);
+        d_endpoint = fresh;
+        d_failure.clear();
+    }
+    if (d_ring)
+        attach();
+    return true;
+}
+
+std::shared_ptr<mem::ring_memory>
+source_impl::output_ring(int, std::size_t item, std::size_t min_items)
+{
+    std::uint64_t slots = d_config.buffers;
+    if (min_items * item > usual_buffer_bytes)
+        slots = std::max<std::uint64_t>(slots, min_items / d_slot_items + 2);
+    if (!d_ring || d_ring->first_mapping().bytes < slots * d_config.message_bytes) {
+        d_ring = std::make_shared<mem::host_ring>(ring_config(d_config, slots));
+        attach();
+    }
+    return d_ring;
+}
+
+void source_impl::attach()
+{
+    const auto endpoint = session();
+    if (!endpoint)
+        return;
+    const std::uint64_t slots = d_ring->first_mapping().bytes / d_config.message_bytes;
+    mem::region headers;
+    if (d_config.header_bytes != 0) {
+        d_headers.resize(slots * core::round_up(d_config.header_bytes, header_alignment));
+        headers.host = d_headers.data();
+        headers.bytes = d_headers.size();
+    }
+    endpoint->attach(d_ring->first_mapping(), headers);
+}
+
+bool source_impl::start()
+{
+    try {
+        begin();
+    } catch (const std::exception& e) {
+        // GNU Radio would hang: work() ends the stream and says why.
+        std::lock_guard<std::mutex> lock(d_mutex);
+        d_failure = e.what();
+    }
+    return block::start();
+}
+
+void source_impl::begin()
+{
+    const auto endpoint = session();
+    d_buffer = dynamic_cast<ring_buffer*>(detail()->output(0).get());
+    if (!endpoint || !d_buffer)
+        throw std::logic_error("start() without a checked flowgraph");
+    const std::uint64_t slots = d_buffer->bufsize() / d_slot_items;
+    const std::uint64_t kept =
+        (d_buffer->max_preload() + d_slot_items - 1) / d_slot_items;
+    if (kept >= slots)
+        throw config_error("buffers=" + std::to_string(d_config.buffers) +
+                           " are too few for a reader with a history of " +
+                           std::to_string(d_buffer->max_preload() + 1) +
+                           " items; use at least " + std::to_string(kept + 2));
+    d_cursor = mem::ring_cursor(slots);
+    {
+        gr::thread::scoped_lock lock(*d_buffer->mutex());
+        d_cursor.reset(d_buffer->write_offset_bytes() / d_config.message_bytes);
+    }
+    {
+        gr::thread::scoped_lock lock(d_setlock);
+        d_tags.restart();
+    }
+    d_end_logged = false;
+    d_next_status_ns = 0;
+    post_free_slots();
+    endpoint->start();
+    log(core::log_level::info,
+        endpoint->description() + ", ring of " + std::to_string(slots) + " x " +
+            core::human_bytes(d_config.message_bytes) + " in host memory");
+}
+
+bool source_impl::stop()
+{
+    std::shared_ptr<io::endpoint> ended;
+    {
+        std::lock_guard<std::mutex> lock(d_mutex);
+        ended.swap(d_endpoint);
+    }
+    if (ended) {
+        const io::endpoint_state last = ended->state();
+        const std::string text = ended->status_text();
+        ended->stop();
+        keep_totals(*ended, last, text);
+        d_restarted = true;
+    }
+    d_buffer = nullptr;
+    return block::stop();
+}
+
+void source_impl::keep_totals(const io::endpoint& ended,
+                              io::endpoint_state last,
+                              const std::string& text)
+{
+    std::lock_guard<std::mutex> lock(d_mutex);
+    const bool ended_itself =
+        last == io::endpoint_state::closed || last == io::endpoint_state::failed;
+    d_end_state = ended_itself ? last : io::endpoint_state::idle;
+    d_end_text = ended_itself ? text : "";
+    ended.counters().for_each([this](const char* name, const char*, std::uint64_t value) {
+        d_totals[name] += value;
+    });
+}
+
+void source_impl::post_free_slots()
+{
+    int space = 0;
+    {
+        gr::thread::scoped_lock lock(*d_buffer->mutex());
+        space = d_buffer->space_available();
+    }
+    const std::uint64_t free_slots = static_cast<std::uint64_t>(space) / d_slot_items;
+    const auto endpoint = session();
+    std::uint64_t n = d_cursor.claimable(free_slots);
+    const std::uint64_t header_stride =
+        core::round_up(d_config.header_bytes, header_alignment);
+    while (n-- != 0) {
+        io::recv_slot slot;
+        slot.cookie = d_cursor.head_slot();
+        slot.offset = slot.cookie * d_config.message_bytes;
+        slot.bytes = static_cast<std::uint32_t>(d_config.message_bytes);
+        slot.header_offset = slot.cookie * header_stride;
+        if (endpoint->post_recv(&slot, 1) != 1)
+            break; // as many as the endpoint takes at a time
+        d_cursor.claim();
+    }
+}
+
+int source_impl::general_work(int,
+                              gr_vector_int&,
+                              gr_vector_const_void_star&,
+                              gr_vector_void_star&)
+{
+    const auto endpoint = session();
+    if (!endpoint || !d_buffer || !d_failure.empty())
+        return finish();
+    publish_status(core::monotonic_ns());
+    post_free_slots();
+
+    io::completion done[poll_batch];
+    std::size_t n = endpoint->poll(done, poll_batch);
+    if (n == 0) {
+        // Ask for the state first: what arrived before it changed is still to be polled.
+        const io::endpoint_state state = endpoint->state();
+        const bool ended = state == io::endpoint_state::closed ||
+                           state == io::endpoint_state::failed ||
+                           state == io::endpoint_state::idle;
+        if (!ended)
+            endpoint->wait_readable(2 * d_cursor.outstanding() >= d_cursor.slots()
+                                        ? longest_wait_ns
+                                        : shortest_wait_ns);
+        n = endpoint->poll(done, poll_batch);
+        if (n == 0)
+            return ended ? finish() : 0;
+    }
+    std::uint64_t items = 0;
+    const std::uint64_t start = nitems_written(0);
+    for (std::size_t i = 0; i < n; ++i)
+        if (deliver(done[i], start + items))
+            items += d_slot_items;
+    for (const tag_t& tag : d_new_tags)
+        add_item_tag(0, tag);
+    d_new_tags.clear();
+    produce(0, static_cast<int>(items));
+    return WORK_CALLED_PRODUCE;
+}
+
+// False if the completion brought no message. Completions come in the order of posting.
+bool source_impl::deliver(const io::completion& done, std::uint64_t offset)
+{
+    if (done.status != io::wc_status::success)
+        return false; // flushed at the end: the slot is posted no more
+    source_tags::message m;
+    m.done = done;
+    m.slot = d_cursor.retire();
+    m.bytes = done.bytes > d_config.header_bytes ? done.bytes - d_config.header_bytes : 0;
+    m.address = d_ring->first_mapping().address + m.slot * d_config.message_bytes;
+    m.header = d_headers.data() +
+               m.slot * core::round_up(d_config.header_bytes, header_alignment);
+    m.header_bytes = std::min<std::size_t>(d_config.header_bytes, done.bytes);
+    if (d_restarted && !m.done.lost)
+        m.done.lost.reason = io::gap_reason::reconnect;
+    d_restarted = false;
+
+    const std::uint64_t whole = m.bytes / d_item_bytes * d_item_bytes;
+    if (whole != m.bytes && d_odd_messages++ == 0)
+        log(core::log_level::warn,
+            "a message of " + std::to_string(m.bytes) + " bytes is no whole number of " +
+                std::to_string(d_item_bytes) +
+                "-byte items; the part behind the last whole item is left out of the "
+                "stream "
+                "(counter messages_odd)");
+    if (whole != d_config.message_bytes)
+        d_ring->zero(m.slot * d_config.message_bytes + whole,
+                     d_config.message_bytes - whole);
+    {
+        gr::thread::scoped_lock lock(d_setlock);
+        d_tags.make(m, offset, d_new_tags);
+    }
+    const double latency_us =
+        static_cast<double>(core::realtime_ns() - done.time_ns) * 1e-3;
+    ++d_latency_count;
+    d_latency_sum_us += latency_us;
+    d_latency_max_us = std::max(d_latency_max_us, latency_us);
+    return true;
+}
+
+// The stream is over: say why, once.
+int source_impl::finish()
+{
+    if (!d_end_logged) {
+        d_end_logged = true;
+        const auto endpoint = session();
+        const std::string why = status_text();
+        const bool failed = !endpoint ||
+                            endpoint->state() == io::endpoint_state::failed ||
+                            !d_failure.empty();
+        log(failed ? core::log_level::error : core::log_level::info,
+            (failed ? "stream failed: " : "stream ended: ") + why);
+        publish_status(INT64_MAX);
+    }
+    return WORK_DONE;
+}
+
+void source_impl::publish_status(std::int64_t now_ns)
+{
+    if (now_ns < d_next_status_ns)
+        return;
+    d_next_status_ns = core::monotonic_ns() + 1000000000;
+    const auto endpoint = session();
+    if (!endpoint)
+        return;
+    const auto counts = counters();
+    const auto number = [&](const char* name) {
+        return pmt::from_uint64(counts.at(name));
+    };
+    pmt::pmt_t all = pmt::make_dict();
+    for (const auto& c : counts)
+        all = pmt::dict_add(all, pmt::mp(c.first), pmt::from_uint64(c.second));
+    pmt::pmt_t latency = pmt::make_dict();
+    const double mean = d_latency_count ? d_latency_sum_us / double(d_latency_count) : 0;
+    latency = pmt::dict_add(latency, pmt::mp("mean_us"), pmt::from_double(mean));
+    latency =
+        pmt::dict_add(latency, pmt::mp("max_us"), pmt::from_double(d_latency_max_us));
+    d_latency_count = 0;
+    d_latency_sum_us = d_latency_max_us = 0;
+
+    pmt::pmt_t dict = pmt::make_dict();
+    const auto put = [&](const char* key, const pmt::pmt_t& value) {
+        dict = pmt::dict_add(dict, pmt::mp(key), value);
+    };
+    put("messages", number("messages_received"));
+    put("bytes", number("bytes_received"));
+    put("gaps", number("gaps"));
+    put("rnr", number("rnr_naks_sent"));
+    put("queue_depth", pmt::from_uint64(d_cursor.outstanding()));
+    put("route", pmt::mp("host"));
+    put("state", pmt::mp(state()));
+    put("status_text", pmt::mp(status_text()));
+    put("description", pmt::mp(endpoint->description()));
+    put("latency", latency);
+    put("counters", all);
+    message_port_pub(pmt::mp("status"), dict);
+}
+
+void source_impl::set_rate(double rate)
+{
+    check_rate(rate);
+    gr::thread::scoped_lock lock(d_setlock);
+    d_tags.set_rate(rate);
+}
+
+void source_impl::set_freq(double freq)
+{
+    gr::thread::scoped_lock lock(d_setlock);
+    d_tags.set_freq(freq);
+}
+
+std::string source_impl::description() const
+{
+    const auto endpoint = session();
+    return endpoint ? endpoint->description() : "not running";
+}
+
+std::string source_impl::state() const
+{
+    const auto endpoint = session();
+    std::lock_guard<std::mutex> lock(d_mutex);
+    if (!d_failure.empty())
+        return io::to_string(io::endpoint_state::failed);
+    return io::to_string(endpoint ? endpoint->state() : d_end_state);
+}
+
+std::string source_impl::status_text() const
+{
+    const auto endpoint = session();
+    std::lock_guard<std::mutex> lock(d_mutex);
+    if (!d_failure.empty())
+        return d_failure;
+    return endpoint ? endpoint->status_text() : d_end_text;
+}
+
+std::map<std::string, std::uint64_t> source_impl::counters() const
+{
+    std::lock_guard<std::mutex> lock(d_mutex);
+    auto sum = d_totals;
+    const auto add = [&](const char* name, const char*, std::uint64_t value) {
+        sum[name] += value;
+    };
+    if (d_endpoint)
+        d_endpoint->counters().for_each(add);
+    else
+        io::counters().for_each(add);
+    sum["messages_odd"] = d_odd_messages.load();
+    return sum;
+}
+
+void source_impl::log(core::log_level level, const std::string& text) const
+{
+    switch (level) {
+    case core::log_level::debug:
+        d_debug_logger->debug("{}", text);
+        break;
+    case core::log_level::info:
+        d_logger->info("{}", text);
+        break;
+    case core::log_level::warn:
+        d_logger->warn("{}", text);
+        break;
+    case core::log_level::error:
+        d_logger->error("{}", text);
+        break;
+    }
+}
+
+} // namespace rdma
+} // namespace gr
