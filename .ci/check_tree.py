@@ -18,7 +18,7 @@ import tempfile
 
 SPDX = "SPDX-License-Identifier: GPL-3.0-or-later"
 CODE = {".h", ".cc", ".cu", ".cuh", ".py", ".sh", ".cmake"}
-NEEDS_SPDX = CODE | {".yml", ".in"}
+NEEDS_SPDX = CODE | {".yml", ".in", ".supp"}
 MAX_LINES = {"README.md": 120}
 LEFT_OVER = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b|^(<<<<<<<|>>>>>>>) ", re.M)
 # A source may be longer if it says why: "Long file: <reason>".

@@ -38,7 +38,8 @@ struct host_rings {
     }
     void read(ring_memory& ring, std::uint64_t offset, void* to, std::size_t bytes)
     {
-        std::memcpy(to, ring.first_mapping().host + offset, bytes);
+        if (bytes != 0) // an empty vector's data() may be null
+            std::memcpy(to, ring.first_mapping().host + offset, bytes);
     }
     std::vector<long> held()
     {
