@@ -12,8 +12,13 @@ namespace softroce {
 
 namespace {
 
-// So many late packets in a row are a sender that restarted at a lower PSN.
+// So many late or stray packets in a row are a sender that started again elsewhere.
 constexpr unsigned restart_run = 16;
+// Farther from the expected PSN than the longest message (1 GiB at MTU 256) is no loss
+// and no late packet.
+constexpr std::int32_t far_away = 1 << 22;
+
+bool is_far(std::int32_t ahead) noexcept { return ahead > far_away || ahead < -far_away; }
 
 wire::service wire_service(service_type s) noexcept
 {
@@ -57,8 +62,12 @@ bool responder::on_packet(const wire::packet& p, std::int64_t now_ns) noexcept
         d_counts.dropped_opcode.add();
         return false;
     }
-    return d_config.service == service_type::rc ? on_request_rc(p, now_ns)
-                                                : on_request_uc(p, now_ns);
+    d_pushed = false;
+    if (d_config.service == service_type::rc)
+        on_request_rc(p, now_ns);
+    else
+        on_request_uc(p, now_ns);
+    return d_pushed;
 }
 
 // Payload against MTU (spec vol. 1, 9.7.4.1.6): FIRST and MIDDLE carry exactly one MTU,
@@ -73,119 +82,126 @@ bool responder::lengths_fit(const wire::packet& p,
     return p.payload_bytes <= d_config.mtu;
 }
 
-bool responder::on_request_rc(const wire::packet& p, std::int64_t now_ns) noexcept
+void responder::on_request_rc(const wire::packet& p, std::int64_t now_ns) noexcept
 {
     const wire::opcode_traits& t = wire::traits(p.bth.opcode);
     const std::int32_t ahead = wire::psn::distance(d_expected, p.bth.psn);
+    if (is_far(ahead))
+        d_counts.dropped_psn.add();
     if (ahead < 0) {
-        d_counts.duplicates.add();
-        d_ack_due = true; // the acknowledgement may have been lost
-        return false;
+        if (!is_far(ahead)) {
+            d_counts.duplicates.add();
+            d_ack_due = true; // the acknowledgement may have been lost
+        }
+        return;
     }
-    d_heard = true;
     if (ahead > 0) {
         if (!d_nak_sent) {
             d_counts.sequence_naks_sent.add();
             refuse_rc(wire::nak_code::psn_sequence_error);
         }
-        return false;
+        return;
     }
+    d_heard = true;
     if (t.starts == d_in_message) { // FIRST inside a message, or MIDDLE outside
         d_counts.dropped_opcode.add();
         refuse_rc(wire::nak_code::invalid_request);
-        return false;
+        return;
     }
     if (!lengths_fit(p, t)) {
         d_counts.dropped_length.add();
         refuse_rc(wire::nak_code::invalid_request);
-        return false;
+        return;
     }
     if (t.starts && !open_message(now_ns)) {
         d_counts.rnr_naks_sent.add();
         schedule_nak(wire::aeth_kind::rnr_nak, d_config.rnr_timer);
-        return false;
+        return;
     }
     if (!accept_payload(p)) {
         d_in_message = false;
         d_counts.dropped_length.add();
         refuse_rc(wire::nak_code::invalid_request);
-        return false;
+        return;
     }
     d_counts.packets_received.add();
     ++d_expected;
     d_nak_sent = false;
     d_nak_due = false;
     d_ack_due = d_ack_due || p.bth.ack_request || t.ends;
-    if (!t.ends)
-        return false;
-    finish_message(p, t);
-    return true;
+    if (t.ends)
+        finish_message(p, t);
 }
 
-bool responder::on_request_uc(const wire::packet& p, std::int64_t now_ns) noexcept
+void responder::on_request_uc(const wire::packet& p, std::int64_t now_ns) noexcept
 {
     const wire::opcode_traits& t = wire::traits(p.bth.opcode);
     if (!lengths_fit(p, t)) {
         d_counts.dropped_length.add();
-        return false;
+        return;
     }
     if (!follow_psn_uc(p, t.starts))
-        return false;
+        return;
     if (t.starts) {
         if (d_in_message) { // the sender gave its message up
             d_counts.messages_dropped_incomplete.add();
             drop_message(gap_reason::packet_loss);
         }
+        d_skipping = false;
         if (!open_message(now_ns)) {
             d_counts.messages_dropped_no_slot.add();
             drop_message(gap_reason::no_slot);
-            return false;
+            d_skipping = !t.ends;
+            return;
         }
-        measure_loss(p.bth.psn);
+        d_lost = sized(p.bth.psn);
     } else if (!d_in_message) {
         // The rest of a message that was dropped, or a packet that belongs to none.
         if (!d_lost)
             d_counts.dropped_opcode.add();
-        return false;
+        return;
     }
     if (!accept_payload(p)) {
         d_counts.dropped_length.add();
         drop_message(gap_reason::length_error);
-        return false;
+        d_skipping = !t.ends;
+        d_odd_length = true;
+        return;
     }
     d_counts.packets_received.add();
     if (!t.ends)
-        return false;
+        return;
     d_boundary = d_expected;
     d_last_bytes = d_received;
     finish_message(p, t);
-    return true;
 }
 
 // Spec vol. 1, 9.8.2.2.1: an unexpected PSN ends the current message; the expected PSN
 // follows the sender. Late packets are dropped instead, so that reordering costs one
-// message, not two.
+// message, not two; so are strays, until they look like a sender that started again.
 bool responder::follow_psn_uc(const wire::packet& p, bool starts) noexcept
 {
     const std::int32_t ahead = wire::psn::distance(d_expected, p.bth.psn);
     if (ahead != 0 && !d_heard) {
         drop_message(gap_reason::late_start);
-    } else if (ahead > 0) {
-        d_counts.packets_lost.add(static_cast<std::uint64_t>(ahead));
-        if (d_in_message)
-            d_counts.messages_dropped_incomplete.add();
-        drop_message(gap_reason::packet_loss);
-    } else if (ahead < 0) {
+        d_skipping = !starts;
+    } else if (ahead < 0 || is_far(ahead)) {
         d_late_run = p.bth.psn == d_late_next ? d_late_run + 1 : 1;
         d_late_next = p.bth.psn + 1;
         if (d_late_run < restart_run || !starts) {
-            d_counts.duplicates.add();
+            (is_far(ahead) ? d_counts.dropped_psn : d_counts.duplicates).add();
             return false;
         }
         if (d_in_message)
             d_counts.messages_dropped_incomplete.add();
         drop_message(gap_reason::reconnect);
         d_lost.reason = gap_reason::reconnect;
+    } else if (ahead > 0) {
+        d_counts.packets_lost.add(static_cast<std::uint64_t>(ahead));
+        if (d_in_message || (!starts && !d_skipping))
+            d_counts.messages_dropped_incomplete.add();
+        drop_message(gap_reason::packet_loss);
+        d_skipping = !starts;
     }
     d_late_run = 0;
     d_heard = true;
@@ -212,6 +228,7 @@ bool responder::open_message(std::int64_t now_ns) noexcept
         bad.status = wc_status::access_error;
         d_slots.pop();
         d_completions.push(bad);
+        d_pushed = true;
         slot = d_slots.front();
     }
     if (!slot)
@@ -238,7 +255,7 @@ bool responder::accept_payload(const wire::packet& p) noexcept
 void responder::place(const std::byte* data, std::size_t bytes) noexcept
 {
     std::uint64_t at = d_received;
-    if (at < d_config.header_bytes) {
+    if (bytes != 0 && at < d_config.header_bytes) {
         const std::size_t n = std::min<std::uint64_t>(bytes, d_config.header_bytes - at);
         std::memcpy(d_headers.host + d_slot.header_offset + at, data, n);
         data += n;
@@ -265,6 +282,7 @@ void responder::finish_message(const wire::packet& p,
     if (d_lost)
         d_counts.gaps.add();
     d_lost = gap();
+    d_odd_length = false;
     d_msn = (d_msn + 1) & 0xffffff;
     d_in_message = false;
     d_counts.messages_received.add();
@@ -273,6 +291,7 @@ void responder::finish_message(const wire::packet& p,
     if (d_slots.empty())
         d_counts.receive_queue_empty.add();
     d_completions.push(done); // never full: it holds as many as slots can be posted
+    d_pushed = true;
 }
 
 void responder::drop_message(gap_reason reason) noexcept
@@ -284,29 +303,30 @@ void responder::drop_message(gap_reason reason) noexcept
 
 // The lost messages are taken to have the length of the last delivered one if their
 // packets divide evenly; else nothing is claimed.
-void responder::measure_loss(wire::psn start) noexcept
+gap responder::sized(wire::psn end) const noexcept
 {
-    if (!d_lost)
-        return;
-    d_lost.messages_known = d_lost.bytes_known = false;
-    d_lost.messages = d_lost.bytes = 0;
-    if (d_lost.reason == gap_reason::reconnect || d_lost.reason == gap_reason::late_start)
-        return;
-    const std::int32_t packets = wire::psn::distance(d_boundary, start);
+    gap g;
+    g.reason = d_lost.reason;
+    if (!g || d_odd_length || g.reason == gap_reason::reconnect ||
+        g.reason == gap_reason::late_start)
+        return g;
+    const std::int32_t packets = wire::psn::distance(d_boundary, end);
     const std::int64_t each =
         static_cast<std::int64_t>((d_last_bytes + d_config.mtu - 1) / d_config.mtu);
     if (packets <= 0 || each == 0 || packets % each != 0)
-        return;
-    d_lost.messages = static_cast<std::uint64_t>(packets / each);
-    d_lost.bytes = d_lost.messages * d_last_bytes;
-    d_lost.messages_known = d_lost.bytes_known = true;
+        return g;
+    g.messages = static_cast<std::uint64_t>(packets / each);
+    g.bytes = g.messages * d_last_bytes;
+    g.messages_known = g.bytes_known = true;
+    return g;
 }
 
 gap responder::pending_gap() const noexcept
 {
-    gap g = d_lost;
-    if (d_in_message && !g)
-        g.reason = gap_reason::packet_loss; // a message began and never ended
+    if (!d_in_message)
+        return sized(d_expected);
+    gap g; // a message began and never ended
+    g.reason = d_lost ? d_lost.reason : gap_reason::packet_loss;
     return g;
 }
 

@@ -72,8 +72,8 @@ public:
     bool heard() const noexcept { return d_heard; }
 
 private:
-    bool on_request_rc(const wire::packet& p, std::int64_t now_ns) noexcept;
-    bool on_request_uc(const wire::packet& p, std::int64_t now_ns) noexcept;
+    void on_request_rc(const wire::packet& p, std::int64_t now_ns) noexcept;
+    void on_request_uc(const wire::packet& p, std::int64_t now_ns) noexcept;
     bool follow_psn_uc(const wire::packet& p, bool starts) noexcept;
     bool lengths_fit(const wire::packet& p, const wire::opcode_traits& t) const noexcept;
     bool open_message(std::int64_t now_ns) noexcept;
@@ -83,7 +83,7 @@ private:
     void refuse_rc(wire::nak_code code) noexcept;
     void schedule_nak(wire::aeth_kind kind, std::uint8_t value) noexcept;
     void drop_message(gap_reason reason) noexcept;
-    void measure_loss(wire::psn start) noexcept;
+    gap sized(wire::psn end) const noexcept;
     bool slot_is_inside(const recv_slot& slot) const noexcept;
 
     const responder_config d_config;
@@ -100,6 +100,7 @@ private:
     recv_slot d_slot;             // in use while d_in_message
     std::uint64_t d_received = 0; // bytes of the message so far
     std::int64_t d_started_ns = 0;
+    bool d_pushed = false; // a completion, by the packet at hand
     std::uint64_t d_sequence = 0;
     std::uint32_t d_msn = 0;
 
@@ -111,6 +112,8 @@ private:
 
     // UC
     gap d_lost;
+    bool d_odd_length = false;      // what was lost is not all of the usual length
+    bool d_skipping = false;        // inside a message that was dropped
     std::uint64_t d_last_bytes = 0; // length of the last delivered message
     wire::psn d_late_next;          // a restarted sender shows as a run of "late" packets
     unsigned d_late_run = 0;
