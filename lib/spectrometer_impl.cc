@@ -3,12 +3,12 @@
 #include "spectrometer_impl.h"
 
 #include "core/sample.h"
+#include "spectrometer_checks.h"
 
 #include <algorithm>
 #include <cmath>
 #include <gnuradio/fft/fft.h>
 #include <gnuradio/io_signature.h>
-#include <gnuradio/rdma/error.h>
 #include <limits>
 
 namespace gr {
@@ -16,108 +16,24 @@ namespace rdma {
 
 namespace {
 
-const pmt::pmt_t& key_gap()
-{
-    static const pmt::pmt_t key = pmt::mp("rx_gap");
-    return key;
-}
-const pmt::pmt_t& key_rate()
-{
-    static const pmt::pmt_t key = pmt::mp("rx_rate");
-    return key;
-}
-const pmt::pmt_t& key_time()
-{
-    static const pmt::pmt_t key = pmt::mp("rx_time");
-    return key;
-}
-const pmt::pmt_t& key_freq()
-{
-    static const pmt::pmt_t key = pmt::mp("rx_freq");
-    return key;
-}
-const pmt::pmt_t& key_length()
-{
-    static const pmt::pmt_t key = pmt::mp("packet_len");
-    return key;
-}
-const pmt::pmt_t& key_buffer()
-{
-    static const pmt::pmt_t key = pmt::mp("rx_buffer");
-    return key;
-}
+const pmt::pmt_t key_gap = pmt::mp("rx_gap");
+const pmt::pmt_t key_rate = pmt::mp("rx_rate");
+const pmt::pmt_t key_time = pmt::mp("rx_time");
+const pmt::pmt_t key_freq = pmt::mp("rx_freq");
+const pmt::pmt_t key_length = pmt::mp("packet_len");
+const pmt::pmt_t key_buffer = pmt::mp("rx_buffer");
 
 // Order in which tags of one item take effect; -1: not ours.
 int tag_rank(const pmt::pmt_t& key)
 {
     int rank = 0;
     for (const pmt::pmt_t& known :
-         { key_gap(), key_rate(), key_time(), key_freq(), key_length(), key_buffer() }) {
+         { key_gap, key_rate, key_time, key_freq, key_length, key_buffer }) {
         if (pmt::eqv(key, known))
             return rank;
         ++rank;
     }
     return -1;
-}
-
-std::string number(double value)
-{
-    char text[32];
-    std::snprintf(text, sizeof text, "%g", value);
-    return text;
-}
-
-int item_bytes(const spectrometer_config& config)
-{
-    const std::size_t sample = core::sample_bytes(core::parse_sample(config.sample));
-    const std::size_t most = std::numeric_limits<int>::max() / sample;
-    if (config.vlen == 0 || config.vlen > most)
-        throw config_error("vlen=" + std::to_string(config.vlen) +
-                           " is no number of samples per item; use 1 to " +
-                           std::to_string(most));
-    return static_cast<int>(config.vlen * sample);
-}
-
-// The periodic form, as scipy.signal.get_window gives it: one tap longer, the last left
-// out.
-std::vector<float> make_window(const spectrometer_config& config)
-{
-    using fft::window;
-    if (config.window < window::WIN_NONE || config.window > window::WIN_TUKEY)
-        throw config_error("window=" + std::to_string(config.window) +
-                           " is no window; use one of gr::fft::window::win_type, such as "
-                           "WIN_HANN");
-    if (config.window == window::WIN_NONE)
-        return std::vector<float>(config.length, 1.0f);
-    const auto refuse = [&](const std::string& why) {
-        return config_error("window_parameter=" + number(config.window_parameter) +
-                            " does not suit the window: " + why);
-    };
-    std::vector<float> taps;
-    try {
-        taps = window::build(
-            config.window, static_cast<int>(config.length + 1), config.window_parameter);
-    } catch (const std::out_of_range& e) {
-        throw refuse(e.what());
-    }
-    taps.resize(config.length);
-    double sum = 0;
-    for (float tap : taps)
-        sum += tap;
-    if (!std::isfinite(sum) || sum == 0)
-        throw refuse("its taps add up to " + number(sum) + "; use a larger one");
-    return taps;
-}
-
-void check_memory(const std::string& memory)
-{
-    if (memory == "auto" || memory == "host")
-        return;
-    if (memory.compare(0, 5, "cuda:") == 0)
-        throw config_error(
-            "memory='" + memory +
-            "': this build computes spectra on the CPU only; use auto or host");
-    throw config_error("memory='" + memory + "' is no memory; use auto or host");
 }
 
 std::uint64_t stated_length(const pmt::pmt_t& value)
@@ -127,22 +43,6 @@ std::uint64_t stated_length(const pmt::pmt_t& value)
     if (pmt::is_integer(value) && pmt::to_long(value) >= 0)
         return static_cast<std::uint64_t>(pmt::to_long(value));
     return dsp::padding::none;
-}
-
-dsp::spectrum_config spectrum_config(const spectrometer_config& config)
-{
-    dsp::spectrum_config made;
-    made.sample = core::parse_sample(config.sample);
-    made.length = config.length;
-    made.average = config.average;
-    made.overlap = config.overlap;
-    made.scale = dsp::parse_scaling(config.scaling);
-    made.fftshift = config.fftshift;
-    made.rate = config.rate;
-    dsp::validate(made);
-    check_memory(config.memory);
-    made.window = make_window(config);
-    return made;
 }
 
 // Bounds one call to some tens of milliseconds: stop() waits for it.
@@ -278,19 +178,19 @@ std::size_t spectrometer_impl::apply_tags(std::size_t index, std::uint64_t item)
     for (; index < d_tags.size() && d_tags[index].offset == item; ++index) {
         const pmt::pmt_t& key = d_tags[index].key;
         const pmt::pmt_t& value = d_tags[index].value;
-        if (pmt::eqv(key, key_gap())) {
+        if (pmt::eqv(key, key_gap)) {
             restart_series();
             tag_later(0, key, value);
             marked = true;
-        } else if (pmt::eqv(key, key_rate())) {
+        } else if (pmt::eqv(key, key_rate)) {
             apply_rate(value);
-        } else if (pmt::eqv(key, key_time())) {
+        } else if (pmt::eqv(key, key_time)) {
             apply_time(value);
-        } else if (pmt::eqv(key, key_freq())) {
+        } else if (pmt::eqv(key, key_freq)) {
             apply_freq(value);
         } else {
             marked = true;
-            if (pmt::eqv(key, key_length()))
+            if (pmt::eqv(key, key_length))
                 length = stated_length(value);
         }
     }
@@ -333,7 +233,7 @@ void spectrometer_impl::state_rate(std::uint64_t vector)
     if (spectra_rate == d_spectra_rate)
         return;
     d_spectra_rate = spectra_rate;
-    tag_later(vector, key_rate(), pmt::from_double(spectra_rate));
+    tag_later(vector, key_rate, pmt::from_double(spectra_rate));
 }
 
 void spectrometer_impl::apply_time(const pmt::pmt_t& value)
@@ -358,7 +258,7 @@ void spectrometer_impl::apply_freq(const pmt::pmt_t& value)
     if (pmt::equal(value, d_freq))
         return;
     d_freq = value;
-    tag_later(d_samples / d_step, key_freq(), value);
+    tag_later(d_samples / d_step, key_freq, value);
 }
 
 // One tag of a key per vector: the last one said holds.
@@ -395,7 +295,7 @@ void spectrometer_impl::tag_output(std::uint64_t first_item, std::size_t vectors
         if (known && (fresh || d_untimed % d_time_every == 0)) {
             add_item_tag(0,
                          first_item + i,
-                         key_time(),
+                         key_time,
                          pmt::make_tuple(pmt::from_uint64(time.seconds),
                                          pmt::from_double(time.fraction)));
             d_untimed = 0;

@@ -5,11 +5,8 @@
 #include "core/sizes.h"
 #include "dsp/spectrum_kernels.h"
 
-#include <gnuradio/rdma/error.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <fftw3.h>
 #include <new>
@@ -20,31 +17,10 @@ namespace dsp {
 
 namespace {
 
-constexpr std::size_t min_length = 16;
-constexpr std::size_t max_length = 65536;
 // Samples per call of FFTW: short transforms go in batches that stay in the first cache.
 constexpr std::size_t batch_samples = 1024;
 // Transforms summed in float before the sum goes to double: 16 roundings stay below 1e-6.
 constexpr unsigned float_sums = 16;
-
-std::string number(double value)
-{
-    char text[32];
-    std::snprintf(text, sizeof text, "%g", value);
-    return text;
-}
-
-std::string length_advice(std::size_t length)
-{
-    if (length < min_length)
-        return std::to_string(min_length);
-    if (length > max_length)
-        return std::to_string(max_length);
-    std::size_t below = min_length;
-    while (below * 2 < length)
-        below *= 2;
-    return std::to_string(below) + " or " + std::to_string(below * 2);
-}
 
 double full_scale(core::sample_type sample) noexcept
 {
@@ -364,47 +340,11 @@ spectrum::dropped host_spectrum::reset() noexcept
 
 } // namespace
 
-scaling parse_scaling(const std::string& text)
-{
-    if (text == "spectrum")
-        return scaling::spectrum;
-    if (text == "density")
-        return scaling::density;
-    throw config_error("scaling='" + text + "' is no scaling; use spectrum or density");
-}
-
-void validate(const spectrum_config& config)
-{
-    const std::size_t n = config.length;
-    if (n < min_length || n > max_length || (n & (n - 1)))
-        throw config_error("length=" + std::to_string(n) +
-                           " is not a power of two from 16 to 65536; use " +
-                           length_advice(n));
-    if (config.overlap >= n)
-        throw config_error("overlap=" + std::to_string(config.overlap) +
-                           " is not below length=" + std::to_string(n) + "; use 0 to " +
-                           std::to_string(n - 1));
-    if (config.average == 0)
-        throw config_error("average=0 is no number of transforms; use 1 or more");
-    if (!std::isfinite(config.rate) || config.rate <= 0)
-        throw config_error("rate=" + number(config.rate) +
-                           " is no sample rate; use samples per second, above 0");
-}
-
 std::unique_ptr<spectrum> make_host_spectrum(const spectrum_config& config,
                                              std::mutex& planner)
 {
     validate(config);
-    if (config.window.size() != config.length)
-        throw config_error("window has " + std::to_string(config.window.size()) +
-                           " taps; length=" + std::to_string(config.length) +
-                           " needs as many");
-    double sum = 0;
-    for (float tap : config.window)
-        sum += tap;
-    if (!std::isfinite(sum) || sum == 0)
-        throw config_error("window taps add up to " + number(sum) +
-                           "; they have to be finite, and not cancel out");
+    validate_window(config);
     return std::make_unique<host_spectrum>(config, planner);
 }
 

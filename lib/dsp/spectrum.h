@@ -38,10 +38,13 @@ struct spectrum_config {
     std::size_t hop() const noexcept { return length - overlap; }
 };
 
-//! Checks everything but the window, which depends on the rest.
+//! Checks everything but the window.
 //! \throws config_error the first parameter that is wrong: name, value, what would be
 //! right
 void validate(const spectrum_config& config);
+//! Checks the window of a config whose rest is right. \throws config_error it has another
+//! number of taps, or they are not finite or add up to 0
+void validate_window(const spectrum_config& config);
 
 /*!
  * \brief Averaged power spectra of a stream of samples that arrives in pieces.
@@ -98,7 +101,7 @@ public:
  *
  * \param planner locked while FFTW plans, whose planner is one per process; every user of
  * FFTW in the process has to share it, and it must outlive the result
- * \throws config_error as validate(), or for a window of another size or that sums to 0;
+ * \throws config_error as validate() and validate_window();
  * std::bad_alloc
  */
 std::unique_ptr<spectrum> make_host_spectrum(const spectrum_config& config,

@@ -1,0 +1,82 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "dsp/spectrum.h"
+
+#include <gnuradio/rdma/error.h>
+#include <cmath>
+#include <cstdio>
+
+namespace gr {
+namespace rdma {
+namespace dsp {
+
+namespace {
+
+constexpr std::size_t min_length = 16;
+constexpr std::size_t max_length = 65536;
+
+std::string number(double value)
+{
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", value);
+    return text;
+}
+
+std::string length_advice(std::size_t length)
+{
+    if (length < min_length)
+        return std::to_string(min_length);
+    if (length > max_length)
+        return std::to_string(max_length);
+    std::size_t below = min_length;
+    while (below * 2 < length)
+        below *= 2;
+    return std::to_string(below) + " or " + std::to_string(below * 2);
+}
+
+} // namespace
+
+scaling parse_scaling(const std::string& text)
+{
+    if (text == "spectrum")
+        return scaling::spectrum;
+    if (text == "density")
+        return scaling::density;
+    throw config_error("scaling='" + text + "' is no scaling; use spectrum or density");
+}
+
+void validate(const spectrum_config& config)
+{
+    const std::size_t n = config.length;
+    if (n < min_length || n > max_length || (n & (n - 1)))
+        throw config_error("length=" + std::to_string(n) +
+                           " is not a power of two from 16 to 65536; use " +
+                           length_advice(n));
+    if (config.overlap >= n)
+        throw config_error("overlap=" + std::to_string(config.overlap) +
+                           " is not below length=" + std::to_string(n) + "; use 0 to " +
+                           std::to_string(n - 1));
+    if (config.average == 0)
+        throw config_error("average=0 is no number of transforms; use 1 or more");
+    if (!std::isfinite(config.rate) || config.rate <= 0)
+        throw config_error("rate=" + number(config.rate) +
+                           " is no sample rate; use samples per second, above 0");
+}
+
+void validate_window(const spectrum_config& config)
+{
+    if (config.window.size() != config.length)
+        throw config_error("window has " + std::to_string(config.window.size()) +
+                           " taps; length=" + std::to_string(config.length) +
+                           " needs as many");
+    double sum = 0;
+    for (float tap : config.window)
+        sum += tap;
+    if (!std::isfinite(sum) || sum == 0)
+        throw config_error("window taps add up to " + number(sum) +
+                           "; they have to be finite, and not cancel out");
+}
+
+} // namespace dsp
+} // namespace rdma
+} // namespace gr

@@ -1,0 +1,131 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef INCLUDED_RDMA_QA_SPECTROMETER_H
+#define INCLUDED_RDMA_QA_SPECTROMETER_H
+
+#include <gnuradio/rdma/spectrometer.h>
+
+#include <algorithm>
+#include <gnuradio/blocks/vector_sink.h>
+#include <gnuradio/blocks/vector_source.h>
+#include <gnuradio/top_block.h>
+#include <random>
+#include <string>
+#include <vector>
+
+// The spectrometer in a flowgraph: bytes and tags in, spectra and tags out.
+
+using gr::rdma::spectrometer;
+using gr::rdma::spectrometer_config;
+using bytes = std::vector<std::uint8_t>;
+using tags = std::vector<gr::tag_t>;
+
+constexpr std::size_t length = 32;
+
+inline spectrometer_config make_config()
+{
+    spectrometer_config c;
+    c.sample = "sc8"; // two bytes a sample
+    c.length = length;
+    return c;
+}
+
+inline bytes noise(std::size_t samples, unsigned seed = 1)
+{
+    std::mt19937 random(seed);
+    bytes out(2 * samples);
+    for (auto& b : out)
+        b = static_cast<std::uint8_t>(random());
+    return out;
+}
+
+inline bytes operator+(bytes a, const bytes& b)
+{
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+}
+
+inline gr::tag_t make_tag(std::uint64_t offset, const char* key, pmt::pmt_t value)
+{
+    gr::tag_t t;
+    t.offset = offset;
+    t.key = pmt::mp(key);
+    t.value = value;
+    return t;
+}
+
+inline gr::tag_t time_tag(std::uint64_t offset, std::uint64_t seconds, double fraction)
+{
+    return make_tag(
+        offset,
+        "rx_time",
+        pmt::make_tuple(pmt::from_uint64(seconds), pmt::from_double(fraction)));
+}
+
+inline gr::tag_t gap_tag(std::uint64_t offset, const char* reason = "loss")
+{
+    return make_tag(offset,
+                    "rx_gap",
+                    pmt::dict_add(pmt::make_dict(), pmt::mp("reason"), pmt::mp(reason)));
+}
+
+struct result {
+    std::vector<float> spectra;
+    tags out_tags;
+    std::uint64_t produced, samples_dropped, frames_dropped;
+
+    // The tags of a key, as offsets.
+    std::vector<std::uint64_t> at(const char* key) const
+    {
+        std::vector<std::uint64_t> offsets;
+        for (const auto& t : out_tags)
+            if (t.key == pmt::mp(key))
+                offsets.push_back(t.offset);
+        std::sort(offsets.begin(), offsets.end());
+        return offsets;
+    }
+    pmt::pmt_t value(const char* key, std::uint64_t offset) const
+    {
+        for (const auto& t : out_tags)
+            if (t.key == pmt::mp(key) && t.offset == offset)
+                return t.value;
+        return pmt::PMT_NIL;
+    }
+    double time(std::uint64_t offset) const
+    {
+        const auto v = value("rx_time", offset);
+        return pmt::is_tuple(v)
+                   ? static_cast<double>(pmt::to_uint64(pmt::tuple_ref(v, 0))) +
+                         pmt::to_double(pmt::tuple_ref(v, 1))
+                   : -1;
+    }
+};
+
+inline std::size_t sample_bytes(const std::string& sample)
+{
+    return sample == "byte" ? 1 : sample == "sc16" ? 4 : sample == "fc32" ? 8 : 2;
+}
+
+inline result run(const spectrometer_config& c,
+                  const bytes& in,
+                  const tags& in_tags = {},
+                  int max_noutput = 0)
+{
+    auto top = gr::make_top_block("qa");
+    const auto item = static_cast<unsigned>(sample_bytes(c.sample) * c.vlen);
+    auto source = gr::blocks::vector_source<std::uint8_t>::make(in, false, item, in_tags);
+    auto block = spectrometer::make(c);
+    auto sink = gr::blocks::vector_sink<float>::make(static_cast<unsigned>(c.length));
+    top->connect(source, 0, block, 0);
+    top->connect(block, 0, sink, 0);
+    max_noutput ? top->run(max_noutput) : top->run();
+    return { sink->data(),
+             sink->tags(),
+             block->spectra(),
+             block->samples_dropped(),
+             block->frames_dropped() };
+}
+
+using offsets = std::vector<std::uint64_t>;
+
+#endif /* INCLUDED_RDMA_QA_SPECTROMETER_H */
