@@ -12,6 +12,7 @@ namespace softroce {
 namespace {
 
 constexpr double smallest_window = 4;
+constexpr double first_window = 16;
 // Time-outs double up to this, so that a peer that is not there yet is asked gently.
 constexpr std::int64_t longest_timeout_ns = 500000000;
 
@@ -38,7 +39,9 @@ requester::requester(const requester_config& config,
       d_requests(requests),
       d_done(done),
       d_counts(counts),
-      d_flight(depth)
+      d_flight(depth),
+      d_most(std::max<double>(smallest_window, config.window_bytes / config.mtu)),
+      d_window(std::min(first_window, d_most))
 {
 }
 
@@ -61,11 +64,8 @@ bool requester::load_message() noexcept
 
 bool requester::window_open() const noexcept
 {
-    if (d_config.service != service_type::rc)
-        return true;
-    const double most =
-        std::max<double>(smallest_window, d_config.window_bytes / d_config.mtu);
-    return static_cast<double>(d_next - d_una) < std::min(d_window, most);
+    return d_config.service != service_type::rc ||
+           static_cast<double>(d_next - d_una) < d_window;
 }
 
 bool requester::next(outgoing& out, std::int64_t now_ns) noexcept
@@ -98,9 +98,18 @@ bool requester::next(outgoing& out, std::int64_t now_ns) noexcept
     d_counts.packets_sent.add();
     ++d_next;
     d_highest = std::max(d_highest, d_next);
-    if (d_timer_ns == INT64_MAX && d_config.service == service_type::rc)
+    if (d_timer_ns == INT64_MAX && out.packet.bth.ack_request)
         d_timer_ns = now_ns + timeout_ns();
     return true;
+}
+
+// At the end of a message, four times a window, where the window closes, and where
+// retransmission ends: new packets behind that may be long in coming.
+bool requester::wants_acknowledge(std::uint64_t packet) const noexcept
+{
+    return static_cast<double>(packet + 1 - d_una) >= d_window - 0.5 ||
+           packet + 1 - d_ack_asked >= static_cast<std::uint64_t>(d_window / 4) + 1 ||
+           packet + 1 == d_highest;
 }
 
 void requester::fill(outgoing& out, const message& m, std::uint64_t packet) noexcept
@@ -121,10 +130,7 @@ void requester::fill(outgoing& out, const message& m, std::uint64_t packet) noex
     p.bth.psn = d_config.first_psn + static_cast<std::uint32_t>(packet & wire::psn::mask);
     p.bth.ack_request = false;
     if (d_config.service == service_type::rc) {
-        const bool closes_window =
-            static_cast<double>(packet + 1 - d_una) >= d_window - 0.5 ||
-            packet + 1 - d_ack_asked >= static_cast<std::uint64_t>(d_window / 4) + 1;
-        p.bth.ack_request = ends || closes_window;
+        p.bth.ack_request = ends || wants_acknowledge(packet);
         if (p.bth.ack_request)
             d_ack_asked = packet + 1;
     }
@@ -193,7 +199,7 @@ bool requester::acknowledge_below(std::uint64_t packet, std::int64_t now_ns) noe
         return false;
     const double acked = static_cast<double>(packet - d_una);
     d_window += d_window < d_threshold ? acked : acked / d_window;
-    d_window = std::min(d_window, static_cast<double>(d_config.window_bytes));
+    d_window = std::min(d_window, d_most);
     d_una = packet;
     if (d_next < d_una) { // acknowledged what was about to be sent again
         d_next = d_una;
@@ -201,7 +207,7 @@ bool requester::acknowledge_below(std::uint64_t packet, std::int64_t now_ns) noe
     }
     d_retries = 0;
     d_rnr_retries = 0;
-    d_timer_ns = d_una == d_highest ? INT64_MAX : now_ns + timeout_ns();
+    d_timer_ns = d_ack_asked <= d_una ? INT64_MAX : now_ns + timeout_ns();
     bool any = false;
     while (d_count != 0 && at(d_oldest).first + at(d_oldest).packets <= d_una) {
         finish_oldest(wc_status::success);

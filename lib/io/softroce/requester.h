@@ -105,6 +105,7 @@ private:
     void fail(wc_status status) noexcept;
     void finish_oldest(wc_status status) noexcept;
     bool window_open() const noexcept;
+    bool wants_acknowledge(std::uint64_t packet) const noexcept;
     std::int64_t timeout_ns() const noexcept;
 
     const requester_config d_config;
@@ -120,16 +121,18 @@ private:
     std::uint64_t d_una = 0;       // oldest unacknowledged packet
     std::uint64_t d_next = 0;      // next packet to send
     std::uint64_t d_highest = 0;   // packets sent at least once
-    std::uint64_t d_ack_asked = 0; // packet behind the last acknowledge request
+    std::uint64_t d_ack_asked = 0; // packet behind the last acknowledge request sent
 
-    double d_window = 16; // packets
+    const double d_most; // packets that window_bytes allows
+    double d_window;     // packets
     double d_threshold = 1e9;
     std::uint64_t d_recover = 0; // losses below this packet belong to one event
     bool d_heard = false;
     unsigned d_retries = 0;
     unsigned d_rnr_retries = 0;
-    std::int64_t d_timer_ns = INT64_MAX; // acknowledgement due
-    std::int64_t d_rnr_ns = INT64_MIN;   // not before
+    std::int64_t d_timer_ns =
+        INT64_MAX;                     // acknowledgement due; runs while one is asked for
+    std::int64_t d_rnr_ns = INT64_MIN; // not before
     double d_tokens = 0;
     std::int64_t d_tokens_ns = INT64_MIN;
     wc_status d_failure = wc_status::success;
