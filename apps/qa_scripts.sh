@@ -51,4 +51,11 @@ expect "apt fails" "$(common 'install_packages cmake')" $'*error: apt-get could 
 
 expect "an unknown tier" "$(bash "$here/test.sh" everything 2>&1 || echo "exit $?")" \
     $'error: \'everything\' is no tier*exit 2'
+
+# The manual names the packages that the scripts install.
+words() { tr -s ' \\\n' '\n' | grep . | sort; }
+expect "packages in docs/user/install.md" \
+    "$(sed -n '/apt-get install/,/[^\\]$/p' "$here/../docs/user/install.md" |
+        sed 's/.*--no-install-recommends//' | words)" \
+    "$(bash -c ". '$here/common.sh'; echo \$RDMA_PACKAGES" | words)"
 exit $failed
