@@ -1,0 +1,159 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "argument.h"
+
+#include <algorithm>
+#include <cctype>
+#include <gnuradio/rdma/error.h>
+
+namespace py = pybind11;
+
+namespace gr {
+namespace rdma {
+namespace python {
+
+namespace {
+
+using window_type = fft::window::win_type;
+
+struct window_row {
+    const char* name;
+    window_type type;
+};
+
+// GNU Radio's names; of two for one window, the usual one first.
+constexpr window_row windows[] = {
+    { "rectangular", fft::window::WIN_RECTANGULAR },
+    { "hann", fft::window::WIN_HANN },
+    { "hanning", fft::window::WIN_HANNING },
+    { "hamming", fft::window::WIN_HAMMING },
+    { "blackman", fft::window::WIN_BLACKMAN },
+    { "blackman_harris", fft::window::WIN_BLACKMAN_HARRIS },
+    { "kaiser", fft::window::WIN_KAISER },
+    { "bartlett", fft::window::WIN_BARTLETT },
+    { "flattop", fft::window::WIN_FLATTOP },
+    { "nuttall", fft::window::WIN_NUTTALL },
+    { "blackman_nuttall", fft::window::WIN_BLACKMAN_NUTTALL },
+    { "nuttall_cfd", fft::window::WIN_NUTTALL_CFD },
+    { "welch", fft::window::WIN_WELCH },
+    { "parzen", fft::window::WIN_PARZEN },
+    { "exponential", fft::window::WIN_EXPONENTIAL },
+    { "riemann", fft::window::WIN_RIEMANN },
+    { "gaussian", fft::window::WIN_GAUSSIAN },
+    { "tukey", fft::window::WIN_TUKEY },
+};
+
+//! name=value, as Python would print the value.
+std::string shown(const py::object& value, const char* name)
+{
+    return std::string(name) + "=" + py::repr(value).cast<std::string>();
+}
+
+[[noreturn]] void
+wrong_type(const py::object& value, const char* name, const char* needed)
+{
+    const auto type = py::type::of(value).attr("__name__").cast<std::string>();
+    throw py::type_error(shown(value, name) + " is of type " + type + "; give " + needed);
+}
+
+[[noreturn]] void wrong_window(const py::object& value, const char* name)
+{
+    std::string known;
+    for (const auto& row : windows)
+        known += (known.empty() ? "" : ", ") + std::string(row.name);
+    throw config_error(
+        shown(value, name) +
+        " is no window; use a member of gnuradio.fft.window.win_type or one "
+        "of " +
+        known);
+}
+
+//! value.__index__(), or a null object. bool has one too; callers say what they make of
+//! it.
+py::object index_of(const py::object& value)
+{
+    auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
+    if (!number)
+        PyErr_Clear();
+    return number;
+}
+
+} // namespace
+
+std::uint64_t unsigned_of(const int_argument& given, const char* name, std::uint64_t most)
+{
+    const auto number = index_of(given.value);
+    if (!number || py::isinstance<py::bool_>(given.value))
+        wrong_type(given.value, name, "an integer");
+    if (number < py::int_(0))
+        throw config_error(shown(given.value, name) + " is negative; use 0 or more");
+    if (number > py::int_(most))
+        throw config_error(shown(given.value, name) + " is too large; use at most " +
+                           std::to_string(most));
+    return number.cast<std::uint64_t>();
+}
+
+double real_of(const float_argument& given, const char* name)
+{
+    const double value = PyFloat_AsDouble(given.value.ptr());
+    if (PyErr_Occurred()) {
+        PyErr_Clear();
+        wrong_type(given.value, name, "a number");
+    }
+    return value;
+}
+
+std::string text_of(const str_argument& given, const char* name)
+{
+    if (!py::isinstance<py::str>(given.value))
+        wrong_type(given.value, name, "a str");
+    return given.value.cast<std::string>();
+}
+
+bool flag_of(const bool_argument& given, const char* name)
+{
+    if (py::isinstance<py::bool_>(given.value))
+        return given.value.cast<bool>();
+    const auto type = py::type::of(given.value).attr("__name__").cast<std::string>();
+    const auto number = index_of(given.value);
+    if (number && (number.equal(py::int_(0)) || number.equal(py::int_(1))))
+        return number.equal(py::int_(1));
+    if (type == "bool_" || type == "bool") // NumPy's
+        return py::bool_(given.value);
+    wrong_type(given.value, name, "True or False");
+}
+
+fft::window::win_type window_of(const py::object& given, const char* name)
+{
+    if (py::isinstance<py::str>(given)) {
+        auto text = given.cast<std::string>();
+        std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) {
+            return static_cast<char>(std::tolower(c));
+        });
+        if (text.rfind("win_", 0) == 0)
+            text.erase(0, 4);
+        for (const auto& row : windows)
+            if (text == row.name)
+                return row.type;
+        wrong_window(given, name);
+    }
+    const auto number = index_of(given);
+    if (!number || py::isinstance<py::bool_>(given))
+        wrong_type(given, name, "a member of gnuradio.fft.window.win_type or its name");
+    for (const auto& row : windows)
+        if (number.equal(py::int_(static_cast<int>(row.type))))
+            return row.type;
+    wrong_window(given, name);
+}
+
+const char* window_name(fft::window::win_type window)
+{
+    for (const auto& row : windows)
+        if (row.type == window)
+            return row.name;
+    return "none";
+}
+
+} // namespace python
+} // namespace rdma
+} // namespace gr

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Parameters as Python gives them: each wrong one is refused by name, with its value and
+with what would be right; each has a second legal value."""
+
+import inspect
+import os
+import re
+import unittest
+
+import numpy as np
+from gnuradio import fft, gr, rdma
+
+STATIC = dict(source="127.5.2.1", connect="127.5.2.2", qpn=17, remote_qpn=18, service="uc")
+
+# What is given, then the parameter, the value and the remedy that the text must name; of
+# remedies parted by | any one.
+BAD_SOURCE = [
+    (dict(sample="sc12"), "sample", "sc12", "cu8, sc8, sc16, fc32"),
+    (dict(sample=""), "sample", "''", "cu8, sc8, sc16, fc32"),
+    (dict(vlen=0), "vlen", "0", "1"),
+    (dict(vlen=-3), "vlen", "-3", "0 or more"),
+    (dict(message_bytes=0), "message_bytes", "0", "multiple"),
+    (dict(message_bytes=4097), "message_bytes", "4097", "4"),
+    (dict(message_bytes=4096, vlen=3), "message_bytes", "4096", "12"),
+    (dict(message_bytes=-1), "message_bytes", "-1", "0 or more"),
+    (dict(message_bytes=(1 << 30) + 4), "message_bytes", "1073741828", "1073741824|1 GiB"),
+    (dict(buffers=0), "buffers", "0", "2"),
+    (dict(buffers=1), "buffers", "1", "2"),
+    (dict(buffers=1 << 40), "buffers", "1099511627776", "4294967295"),
+    (dict(endpoint="rxe"), "endpoint", "rxe", "softroce"),
+    (dict(service="xrc"), "service", "xrc", "rc"),
+    (dict(source="127.0.0.256"), "source", "127.0.0.256", "address"),
+    (dict(connect="nowhere"), "connect", "nowhere", "address"),
+    (dict(qpn=1 << 24), "qpn", "16777216", "16777215|0xffffff|24"),
+    (dict(remote_qpn=1 << 24), "remote_qpn", "16777216", "16777215|0xffffff|24"),
+    (dict(psn=1 << 24), "psn", "16777216", "16777215|0xffffff|24"),
+    (dict(remote_psn=1 << 24), "remote_psn", "16777216", "16777215|0xffffff|24"),
+    (dict(mtu=1500), "mtu", "1500", "256, 512, 1024, 2048"),
+    (dict(memory="gpu"), "memory", "gpu", "host"),
+    (dict(wait="spin"), "wait", "spin", "hybrid"),
+    (dict(rate=-1), "rate", "-1", "0"),
+    (dict(rate=float("nan")), "rate", "nan", "0"),
+    (dict(qpn=1), "qpn", "1", "2 to 16777215"),
+    (dict(qpn=0), "qpn", "missing", "give qpn and remote_qpn"),
+    (dict(listen="127.5.2.1", qpn=0), "qpn", "missing", "static"),
+    (dict(endpoint="verbs"), "endpoint", "verbs", "softroce"),
+    (dict(service="ud"), "service", "ud", "rc or uc"),
+]
+
+BAD_SPECTROMETER = [
+    (dict(sample="sc12"), "sample", "sc12", "cu8, sc8, sc16, fc32"),
+    (dict(vlen=0), "vlen", "0", "1"),
+    (dict(length=1000), "length", "1000", "power of two"),
+    (dict(length=8), "length", "8", "16"),
+    (dict(length=131072), "length", "131072", "65536"),
+    (dict(window="hannn"), "window", "hannn", "hann"),
+    (dict(window=16), "window", "16", "hann"),
+    (dict(average=0), "average", "0", "1"),
+    (dict(overlap=1024), "overlap", "1024", "1023|below|less"),
+    (dict(scaling="power"), "scaling", "power", "spectrum"),
+    (dict(rate=0), "rate", "0", "above|positive|greater"),
+    (dict(rate=float("nan")), "rate", "nan", "above|positive|greater"),
+    (dict(memory="gpu"), "memory", "gpu", "host"),
+]
+
+WRONG_TYPE = [
+    (rdma.source, dict(sample=16), "sample=16 is of type int; give a str"),
+    (rdma.source, dict(vlen=1.5), "vlen=1.5 is of type float; give an integer"),
+    (rdma.source, dict(vlen=True), "vlen=True is of type bool; give an integer"),
+    (rdma.source, dict(mtu="1024"), "mtu='1024' is of type str; give an integer"),
+    (rdma.source, dict(rate="1M"), "rate='1M' is of type str; give a number"),
+    (rdma.source, dict(source=None), "source=None is of type NoneType; give a str"),
+    (rdma.spectrometer, dict(window=None), "window=None is of type NoneType; give a member of"),
+    (rdma.spectrometer, dict(fftshift="no"), "fftshift='no' is of type str; give True or False"),
+]
+
+
+class wrong_parameters(unittest.TestCase):
+    def refused(self, make, base, row):
+        given, name, value, remedies = row
+        with self.subTest(**given):
+            with self.assertRaises(ValueError) as raised:
+                make(**{**base, **given})
+            text = str(raised.exception)
+            self.assertRegex(text, r"(^|\W)%s\W" % name)
+            self.assertIn(value, text)
+            self.assertRegex(text, "|".join(map(re.escape, remedies.split("|"))))
+
+    def test_source_names_parameter_value_and_remedy(self):
+        for row in BAD_SOURCE:
+            self.refused(rdma.source, STATIC, row)
+
+    def test_spectrometer_names_parameter_value_and_remedy(self):
+        for row in BAD_SPECTROMETER:
+            self.refused(rdma.spectrometer, {}, row)
+
+    def test_wrong_types_are_named(self):
+        for make, given, expected in WRONG_TYPE:
+            with self.subTest(**given):
+                with self.assertRaises(TypeError) as raised:
+                    make(**given)
+                self.assertIn(expected, str(raised.exception))
+
+    def test_positional_and_unknown_arguments_are_refused(self):
+        for arguments, given in ((("sc16",), {}), ((), dict(message_size=3))):
+            with self.assertRaises(TypeError) as raised:
+                rdma.source(*arguments, **given)
+            self.assertIn("message_bytes: int = 65536", str(raised.exception))
+
+
+class right_parameters(unittest.TestCase):
+    def test_second_values_are_accepted(self):
+        for given in (dict(endpoint="softroce"), dict(service="rc"), dict(mtu=4096),
+                      dict(memory="host"), dict(wait="busy"), dict(wait="event"),
+                      dict(tag_every=0), dict(header_bytes=28), dict(psn=0xffffff),
+                      dict(buffers=2), dict(source=""), dict(connect=""), dict(freq=-100),
+                      dict(rate=np.float32(2e6)), dict(vlen=np.int64(4)),
+                      dict(message_bytes=1 << 20)):
+            with self.subTest(**given):
+                rdma.source(**{**STATIC, **given})
+
+    def test_item_is_vlen_samples(self):
+        for sample, size in dict(cu8=2, sc8=2, sc16=4, fc32=8, byte=1).items():
+            for vlen in (1, 3):
+                with self.subTest(sample=sample, vlen=vlen):
+                    out = rdma.source(**STATIC, sample=sample, vlen=vlen,
+                                      message_bytes=size * 3 * 100)
+                    spectra = rdma.spectrometer(sample=sample, vlen=vlen, length=64)
+                    self.assertEqual(out.output_signature().sizeof_stream_item(0), size * vlen)
+                    self.assertEqual(spectra.input_signature().sizeof_stream_item(0),
+                                     size * vlen)
+                    self.assertEqual(spectra.output_signature().sizeof_stream_item(0), 4 * 64)
+
+    def test_window_by_enumeration_number_or_name(self):
+        for window in (fft.window.WIN_HAMMING, 0, "hamming", "Hamming", "WIN_HAMMING"):
+            rdma.spectrometer(window=window)
+
+    def test_every_window_of_gnuradio_has_its_name(self):
+        for name, window in fft.window.win_type.__members__.items():
+            if name == "WIN_NONE":
+                continue
+            with self.subTest(name):
+                rdma.spectrometer(window=name, window_parameter=0.5)
+                rdma.spectrometer(window=window, window_parameter=0.5)
+
+    def test_fresh_blocks_say_so(self):
+        source = rdma.source(**STATIC)
+        self.assertEqual(source.state(), "idle")
+        self.assertEqual(set(source.counters().values()), {0})
+        self.assertIn("bytes_received", source.counters())
+        self.assertIsInstance(source, gr.block)
+        spectrometer = rdma.spectrometer()
+        self.assertEqual((spectrometer.spectra(), spectrometer.samples_dropped(),
+                          spectrometer.frames_dropped()), (0, 0, 0))
+
+
+class documentation(unittest.TestCase):
+    """What help() and the manual say is all there is, and nothing else."""
+
+    def page(self, name):
+        path = os.path.join(os.environ["RDMA_SOURCE_DIR"], "docs", "user", "blocks", name + ".md")
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+
+    def test_every_parameter_and_its_default(self):
+        for block in (rdma.source, rdma.spectrometer):
+            parameters = re.findall(r"(\w+): \w+ = ([^,)]*)", block.__init__.__doc__)
+            self.assertGreater(len(parameters), 10)
+            page = self.page(block.__name__)
+            for name, default in parameters:
+                with self.subTest(block=block.__name__, parameter=name):
+                    self.assertRegex(inspect.getdoc(block), r"\b%s\b" % name)
+                    if name == "listen":
+                        continue  # not yet: the page says so under its limits
+                    row = re.search(r"^\|.*`%s`.*\|$" % name, page, re.M).group(0)
+                    stated = row.split("|")[2].strip().strip("`").strip('"')
+                    if stated:
+                        self.assertEqual(stated, default.strip("'").removesuffix(".0"))
+
+    def test_every_counter_of_a_receiver(self):
+        sending = {"messages_sent", "bytes_sent", "packets_sent", "acks_received",
+                   "rnr_naks_received", "sequence_naks_received", "retransmissions", "timeouts",
+                   "send_errors"}
+        page = self.page("source")
+        for name in set(rdma.source(**STATIC).counters()) - sending:
+            self.assertIn("`%s`" % name, page)
+
+    def test_every_method(self):
+        for block in (rdma.source, rdma.spectrometer):
+            for name in set(vars(block)) - {"__init__", "__doc__", "__module__"}:
+                if not name.startswith("_"):
+                    self.assertIn("`%s(" % name, self.page(block.__name__))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
