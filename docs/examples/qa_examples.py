@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every example runs and prints what it says: by hand in Python, and compiled by grcc."""
+
+import glob
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+from qa_helper import bound, end_process, main, program, until
+
+OWN, PEER = "127.5.6.1", "127.5.6.2"
+EXAMPLES = os.path.dirname(os.path.abspath(__file__))
+RATE, FREQ, TONE = 2e6, 100e6, 250e3
+LINE = re.compile(r"^(\d+)\.\d{6} +(\d+\.\d{6}) MHz +(-?\d+\.\d) dB$", re.M)
+
+
+def compile_grc(folder, *files):
+    """grcc, as in a home that has never seen GNU Radio."""
+    environment = dict(os.environ, HOME=folder)
+    result = subprocess.run(["grcc", "-o", folder, *files], env=environment, text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+    return result.returncode, result.stdout
+
+
+class examples(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        time = np.arange(1 << 16) / RATE
+        tone = 0.5 * 32767 * np.exp(2j * np.pi * TONE * time)
+        cls.tone = os.path.join(cls.folder.name, "tone.sc16")
+        np.stack([tone.real, tone.imag], -1).round().astype("<i2").tofile(cls.tone)
+        cls.grc = sorted(glob.glob(os.path.join(EXAMPLES, "*", "*.grc")))
+        cls.compiled, cls.output = compile_grc(cls.folder.name, *cls.grc)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def start(self, *command, **environment):
+        process = subprocess.Popen([sys.executable, *command], text=True, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, env=dict(os.environ, **environment))
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(end_process, process)
+        until(lambda: bound(OWN) or process.poll() is not None, "a receiver")
+        return process
+
+    def send(self):
+        """The tone again and again, until the receiver has had enough."""
+        sender = subprocess.Popen(
+            [program(), "send", "--quiet", "--repeat", "--file", self.tone, "--sample", "sc16",
+             "--rate", str(RATE), "--source", PEER, "--connect", OWN, "--qpn", "18",
+             "--remote-qpn", "17"], stderr=subprocess.DEVNULL)
+        self.addCleanup(end_process, sender)
+        return sender
+
+    def prints_the_tone(self, process, count):
+        self.send()
+        output, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0, errors)
+        lines = LINE.findall(output)
+        self.assertEqual(len(lines), count, output)
+        for seconds, frequency, power in lines:
+            self.assertGreater(int(seconds), 1_600_000_000)
+            self.assertAlmostEqual(float(frequency), (FREQ + TONE) / 1e6, delta=RATE / 1024 / 1e6)
+            # Half of full scale is -6.02 dB.
+            self.assertAlmostEqual(float(power), -6.0, delta=0.1)
+        return output
+
+    def test_grcc_compiles_every_flowgraph(self):
+        self.assertEqual(self.compiled, 0, self.output)
+        self.assertGreaterEqual(len(self.grc), 2)
+        self.assertNotIn("Warning", self.output.replace("log :warning: Matplotlib", ""))
+
+    def test_spectrum_py(self):
+        output = self.prints_the_tone(self.start(
+            os.path.join(EXAMPLES, "spectrum", "spectrum.py"), "--source", OWN, "--connect", PEER,
+            "--rate", str(RATE), "--freq", str(FREQ), "--average", "20", "--count", "7"), 7)
+        self.assertRegex(output, r"\n\d+ messages, \d+ bytes, gaps=0\n$")
+
+    def test_spectrum_grc(self):
+        self.prints_the_tone(self.start(
+            self.path("spectrum_grc.py"), "--own-address", OWN, "--peer-address", PEER,
+            "--samp-rate", str(RATE), "--center-freq", str(FREQ), "--count", "3"), 3)
+
+    def test_signals_end_spectrum_py(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            process = self.start(os.path.join(EXAMPLES, "spectrum", "spectrum.py"),
+                                 "--source", OWN, "--connect", PEER, "--count", "1000000")
+            sender = self.send()
+            self.assertRegex(process.stdout.readline(), LINE)
+            process.send_signal(number)
+            output, errors = process.communicate(timeout=5)
+            self.assertEqual(process.returncode, 0, errors)
+            self.assertIn("gaps=0", output)
+            end_process(sender)
+
+    def test_spectrum_qt_starts_and_ends(self):
+        process = self.start(self.path("spectrum_qt.py"), "--own-address", OWN,
+                             "--peer-address", PEER, QT_QPA_PLATFORM="offscreen",
+                             XDG_RUNTIME_DIR=self.folder.name)
+        self.send()
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=20)
+        self.assertEqual(process.returncode, 0, errors)
+
+    def test_header_says_what_to_expect(self):
+        for path in glob.glob(os.path.join(EXAMPLES, "*", "*.py")):
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            self.assertIn("Expect", text.split('"""')[1])
+            self.assertLessEqual(text.count("\n"), 150)
+
+
+if __name__ == "__main__":
+    main(OWN, PEER, with_program=True)
