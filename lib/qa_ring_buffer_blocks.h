@@ -100,7 +100,7 @@ struct source_options {
     std::uint64_t allowed = UINT64_MAX; //!< items it may produce until allow() says more
 };
 
-//! Produces items 0, 1, 2, … on every port.
+//! Produces items 0, 1, 2, … on every port; a message on port `done` at the end.
 class counting_source : public gr::block
 {
 public:
@@ -111,6 +111,7 @@ public:
                         o.ports, o.ports, static_cast<int>(o.item_bytes), o.type)),
           d_o(o)
     {
+        message_port_register_out(pmt::mp("done"));
         d_allowed.reach(o.allowed);
         if (o.chunk != 0)
             set_max_noutput_items(o.chunk);
@@ -126,8 +127,10 @@ public:
                      gr_vector_const_void_star&,
                      gr_vector_void_star& out) override
     {
-        if (d_n == d_o.total)
+        if (d_n == d_o.total) {
+            message_port_pub(pmt::mp("done"), pmt::from_uint64(d_n));
             return WORK_DONE;
+        }
         // Wakes now and then, so that the scheduler can stop the block.
         if (!d_allowed.wait_for(d_n + 1, std::chrono::milliseconds(20)))
             return 0;

@@ -22,13 +22,16 @@ namespace {
 // Four times GNU Radio's own default: a ring is there for messages and large calls.
 constexpr std::uint64_t default_ring_bytes = 256 * 1024;
 
-bool output_is_limited(block& writer)
+// GNU Radio does not say which port it makes a buffer for, so the tightest limit counts.
+// After the first start every port has one: the size that it got.
+std::uint64_t default_bytes(block* writer, std::size_t item_bytes)
 {
-    const int ports = std::max(writer.output_signature()->max_streams(), 1);
+    std::uint64_t bytes = default_ring_bytes;
+    const int ports = writer ? std::max(writer->output_signature()->max_streams(), 1) : 0;
     for (int port = 0; port < ports; ++port)
-        if (writer.max_output_buffer(port) > 0)
-            return true;
-    return false;
+        if (const long limit = writer->max_output_buffer(port); limit > 0)
+            bytes = std::min(bytes, static_cast<std::uint64_t>(limit) * item_bytes);
+    return bytes;
 }
 
 std::shared_ptr<mem::ring_memory> client_ring(ring_client& client,
@@ -36,7 +39,6 @@ std::shared_ptr<mem::ring_memory> client_ring(ring_client& client,
                                               std::size_t item_bytes,
                                               std::size_t min_items)
 {
-    // GNU Radio does not say which port it makes a buffer for.
     if (writer->output_signature()->max_streams() != 1)
         throw config_error(writer->identifier() +
                            " brings its own ring, so it may have one output only");
@@ -55,9 +57,8 @@ host_memory(block* writer, std::size_t item_bytes, std::size_t min_items)
 {
     mem::host_ring_config config;
     config.unit_bytes = item_bytes;
-    config.min_bytes = std::uint64_t(min_items) * item_bytes;
-    if (writer == nullptr || !output_is_limited(*writer))
-        config.min_bytes = std::max(config.min_bytes, default_ring_bytes);
+    config.min_bytes = std::max(std::uint64_t(min_items) * item_bytes,
+                                default_bytes(writer, item_bytes));
     return std::make_shared<mem::host_ring>(config);
 }
 

@@ -11,16 +11,31 @@
 namespace gr {
 namespace rdma {
 
-//! A block that brings the memory of its output buffer, because it registered or will
-//! register it.
+/*!
+ * \brief A block that brings the memory of its output buffer, because it registered or
+ * will register it. It has one output.
+ *
+ * How such a block writes whole slots out of work(): in its constructor it calls
+ * set_output_multiple(items of a slot), so that the scheduler waits for the readers while
+ * no slot is free. In start() and general_work() its buffer is
+ * `dynamic_pointer_cast<ring_buffer>(detail()->output(0))`; under the buffer's mutex(),
+ * space_available() / items of a slot is what ring_cursor::claimable() takes, and
+ * write_offset_bytes() in start() says which slot comes first. A filled slot becomes
+ * produce(0, items of a slot).
+ *
+ * GNU Radio calls a source that returned without output again after 250 ms at most, or
+ * after a message; a client waits for its data in general_work().
+ */
 class ring_client
 {
 public:
     virtual ~ring_client() = default;
     /*!
      * \brief The ring of output \p port; the same one at each call until the block is
-     * destroyed. Called while the flowgraph is built, before start(), by the thread that
-     * builds it. \param item_bytes bytes of one item; the ring is a whole number of items
+     * destroyed, never null.
+     *
+     * Called at each start of a flowgraph, before start(), by the thread that starts it.
+     * \param item_bytes bytes of one item; the ring is a whole number of items
      * \param min_items what GNU Radio thinks that the readers need
      */
     virtual std::shared_ptr<mem::ring_memory>
