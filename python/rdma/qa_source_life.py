@@ -151,6 +151,11 @@ class failing_to_start(unittest.TestCase):
     def test_address_of_another_machine(self):
         self.failed(ValueError, "source", "192.0.2.1", "127.0.0.1", source="192.0.2.1")
 
+    def test_no_address_at_all(self):
+        self.failed(ValueError, "source='127..1'", "address", source="127..1")
+        self.failed(ValueError, "connect='no..where'", "address",
+                    connect="no..where")
+
     def test_more_memory_than_there_is(self):
         self.failed(MemoryError, "4398046511104 bytes", "fewer or smaller buffers",
                     message_bytes=1 << 30, buffers=4096, sample="byte", vlen=1 << 20)
