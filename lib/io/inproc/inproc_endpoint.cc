@@ -4,6 +4,7 @@
 
 #include "io/inproc/link.h"
 
+#include <algorithm>
 #include <gnuradio/rdma/error.h>
 
 namespace gr {
@@ -12,6 +13,8 @@ namespace io {
 namespace inproc {
 
 namespace {
+
+constexpr std::int64_t longest_wait_ns = INT64_C(1) << 60; // keeps sums in range
 
 // Move up to max items out of a queue; keeps the count that waiters look at.
 template <typename T>
@@ -75,6 +78,8 @@ void inproc_endpoint::start()
 std::size_t inproc_endpoint::post_recv(const recv_slot* slots, std::size_t n) noexcept
 {
     std::lock_guard<std::mutex> lock(d_link->mutex);
+    if (d_side->stopped.load())
+        return 0;
     std::size_t taken = 0;
     for (; taken < n && d_side->receives < d_config.recv_depth; ++taken) {
         d_side->slots.push_back(slots[taken]);
@@ -94,12 +99,20 @@ std::size_t inproc_endpoint::poll(completion* out, std::size_t max) noexcept
     return n;
 }
 
-bool inproc_endpoint::wait_readable(std::int64_t timeout_ns) noexcept
+bool inproc_endpoint::wait(core::doorbell& bell,
+                           const std::atomic<std::size_t>& count,
+                           std::int64_t timeout_ns) noexcept
 {
     const endpoint_state before = state();
-    const auto ready = [this] { return d_side->ready.load() != 0; };
-    d_side->readable.wait([&] { return ready() || state() != before; }, timeout_ns);
+    const auto ready = [&] { return count.load(std::memory_order_acquire) != 0; };
+    bell.wait([&] { return ready() || state() != before || d_side->stopped.load(); },
+              std::min(timeout_ns, longest_wait_ns));
     return ready();
+}
+
+bool inproc_endpoint::wait_readable(std::int64_t timeout_ns) noexcept
+{
+    return wait(d_side->readable, d_side->ready, timeout_ns);
 }
 
 std::size_t inproc_endpoint::post_send(const send_request* requests,
@@ -107,7 +120,8 @@ std::size_t inproc_endpoint::post_send(const send_request* requests,
 {
     std::lock_guard<std::mutex> lock(d_link->mutex);
     const endpoint_state now = d_side->state.load();
-    if (now == endpoint_state::closed || now == endpoint_state::failed)
+    if (now == endpoint_state::closed || now == endpoint_state::failed ||
+        d_side->stopped.load())
         return 0;
     std::size_t taken = 0;
     for (; taken < n && d_side->sends < d_config.send_depth; ++taken) {
@@ -130,10 +144,7 @@ std::size_t inproc_endpoint::poll_send(send_completion* out, std::size_t max) no
 
 bool inproc_endpoint::wait_sendable(std::int64_t timeout_ns) noexcept
 {
-    const endpoint_state before = state();
-    const auto ready = [this] { return d_side->done_ready.load() != 0; };
-    d_side->sendable.wait([&] { return ready() || state() != before; }, timeout_ns);
-    return ready();
+    return wait(d_side->sendable, d_side->done_ready, timeout_ns);
 }
 
 gap inproc_endpoint::trailing_gap() const noexcept

@@ -3,8 +3,10 @@
 #ifndef INCLUDED_RDMA_IO_INPROC_INPROC_ENDPOINT_H
 #define INCLUDED_RDMA_IO_INPROC_INPROC_ENDPOINT_H
 
+#include "core/doorbell.h"
 #include "io/endpoint.h"
 
+#include <atomic>
 #include <memory>
 
 namespace gr {
@@ -50,6 +52,10 @@ public:
     void stop() noexcept override;
 
 private:
+    bool wait(core::doorbell& bell,
+              const std::atomic<std::size_t>& count,
+              std::int64_t timeout_ns) noexcept;
+
     const endpoint_config d_config;
     std::shared_ptr<link> d_link;
     std::shared_ptr<side> d_side;

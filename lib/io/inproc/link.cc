@@ -77,6 +77,8 @@ std::shared_ptr<link> link::find(const std::string& a, const std::string& b)
 void link::reserve(const std::shared_ptr<side>& s)
 {
     std::lock_guard<std::mutex> lock(mutex);
+    if (s->stopped.load())
+        throw config_error("the endpoint was stopped; make a new one");
     std::shared_ptr<side>& place = d_sides[s->config.source < s->config.connect ? 0 : 1];
     if (place && place != s)
         throw config_error("source='" + s->config.source +
@@ -88,19 +90,21 @@ void link::reserve(const std::shared_ptr<side>& s)
 void link::join(const std::shared_ptr<side>& s)
 {
     std::lock_guard<std::mutex> lock(mutex);
+    if (s->state.load() != endpoint_state::idle)
+        throw config_error("the endpoint was started before; make a new one");
     s->set_state(endpoint_state::connecting,
                  "waiting for inproc peer '" + s->config.connect + "'");
-    if (!both_started())
+    if (!both(endpoint_state::connecting)) // nor with one whose peer has left
         return;
     for (const auto& end : d_sides)
         end->set_state(endpoint_state::connected, "");
     transfer();
 }
 
-bool link::both_started() const noexcept
+bool link::both(endpoint_state state) const noexcept
 {
     for (const auto& end : d_sides)
-        if (!end || end->state.load() == endpoint_state::idle)
+        if (!end || end->state.load() != state)
             return false;
     return true;
 }
@@ -108,10 +112,15 @@ bool link::both_started() const noexcept
 void link::leave(const std::shared_ptr<side>& s)
 {
     std::lock_guard<std::mutex> lock(mutex);
-    const int own = s->config.source < s->config.connect ? 0 : 1;
-    if (d_sides[own] != s)
+    if (s->stopped.load())
         return;
-    d_sides[own].reset();
+    const bool was_connected = both(endpoint_state::connected);
+    const int own = s->config.source < s->config.connect ? 0 : 1;
+    side* peer = nullptr;
+    if (d_sides[own] == s) {
+        d_sides[own].reset();
+        peer = was_connected ? d_sides[1 - own].get() : nullptr;
+    }
     for (; !s->slots.empty(); s->slots.pop_front()) {
         completion c;
         c.cookie = s->slots.front().cookie;
@@ -119,9 +128,12 @@ void link::leave(const std::shared_ptr<side>& s)
         s->complete(c);
     }
     s->flush_sends();
-    s->set_state(endpoint_state::idle, "");
-    side* const peer = d_sides[1 - own].get();
-    if (peer && peer->state.load() == endpoint_state::connected) {
+    s->stopped.store(true);
+    if (s->state.load() != endpoint_state::failed)
+        s->set_state(endpoint_state::idle, "");
+    s->readable.ring();
+    s->sendable.ring();
+    if (peer) {
         peer->flush_sends();
         peer->set_state(endpoint_state::closed,
                         "inproc peer '" + s->config.source + "' stopped");
@@ -130,7 +142,7 @@ void link::leave(const std::shared_ptr<side>& s)
 
 void link::transfer()
 {
-    if (!both_started())
+    if (!both(endpoint_state::connected))
         return;
     for (const int from : { 0, 1 })
         while (transfer_one(*d_sides[from], *d_sides[1 - from])) {

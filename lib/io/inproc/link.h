@@ -43,6 +43,7 @@ struct side {
     std::uint64_t sequence = 0;
     gap lost;
     std::atomic<endpoint_state> state{ endpoint_state::idle };
+    std::atomic<bool> stopped{ false };
     std::string why;
     io::counters counts;
     core::doorbell readable;
@@ -61,9 +62,9 @@ public:
     //! The link of two names, in either order, made if there is none.
     static std::shared_ptr<link> find(const std::string& a, const std::string& b);
 
-    //! Take one end. Idempotent. \throws config_error another has it
+    //! Take one end. Idempotent. \throws config_error another has it, or s was stopped
     void reserve(const std::shared_ptr<side>& s);
-    //! Begin, on an end that was reserved.
+    //! Begin, on an end that was reserved. \throws config_error it began before
     void join(const std::shared_ptr<side>& s);
     //! Idempotent. Flushes what \p s has outstanding; the peer sees "closed".
     void leave(const std::shared_ptr<side>& s);
@@ -73,7 +74,7 @@ public:
     std::mutex mutex;
 
 private:
-    bool both_started() const noexcept;
+    bool both(endpoint_state state) const noexcept;
     static bool transfer_one(side& from, side& to);
     static void deliver(const send_request& r, side& to);
     static void lose(side& to, gap_reason reason, std::uint64_t bytes);

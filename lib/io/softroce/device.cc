@@ -25,12 +25,21 @@ constexpr std::int64_t spin_ns = 20000; // hybrid: look this long before sleepin
 constexpr std::int64_t longest_sleep_ns = 1000000000;
 constexpr unsigned sends_per_turn = 256; // packets of one queue pair before reading again
 
-// One device per own address in a process: they would fight for the port.
-std::mutex registry_mutex;
-std::map<std::uint32_t, std::weak_ptr<device>>& registry()
+// One device per own address in a process: they would fight for the port. Never
+// destroyed: streams may outlive static destructors.
+struct device_registry {
+    struct entry {
+        std::weak_ptr<device> users;
+        bool alive = false; // until the socket is closed, some time after the last user
+    };
+    std::mutex mutex; // guards all of this
+    std::condition_variable changed;
+    std::map<std::uint32_t, entry> devices;
+};
+device_registry& registry()
 {
-    static auto* devices = new std::map<std::uint32_t, std::weak_ptr<device>>;
-    return *devices; // never destroyed: streams may outlive static destructors
+    static auto* r = new device_registry;
+    return *r;
 }
 
 std::string words(wc_status status, const queue_pair& qp)
@@ -58,12 +67,22 @@ std::string words(wc_status status, const queue_pair& qp)
 std::shared_ptr<device>
 device::open(std::uint32_t address, std::uint32_t buffer_bytes, wait_mode wait)
 {
-    std::lock_guard<std::mutex> lock(registry_mutex);
-    std::weak_ptr<device>& known = registry()[address];
-    if (auto existing = known.lock())
+    device_registry& r = registry();
+    std::unique_lock<std::mutex> lock(r.mutex);
+    device_registry::entry& known = r.devices[address];
+    std::shared_ptr<device> existing;
+    r.changed.wait(lock, [&] { return (existing = known.users.lock()) || !known.alive; });
+    if (existing)
         return existing;
-    std::shared_ptr<device> made(new device(address, buffer_bytes, wait));
-    known = made;
+    std::shared_ptr<device> made(new device(address, buffer_bytes, wait),
+                                 [&r, &known](device* d) {
+                                     delete d;
+                                     std::lock_guard<std::mutex> gone(r.mutex);
+                                     known.alive = false;
+                                     r.changed.notify_all();
+                                 });
+    known.users = made;
+    known.alive = true;
     return made;
 }
 
@@ -210,6 +229,8 @@ queue_pair* device::find(std::uint32_t qpn) noexcept
 
 void device::dispatch(const datagrams& read, std::int64_t now_ns) noexcept
 {
+    if (read.bytes == 0)
+        count_at_all(&counters::dropped_short);
     for (std::size_t at = 0; at < read.bytes; at += read.each) {
         const std::byte* data = read.data + at;
         const std::size_t bytes = std::min(read.each, read.bytes - at);
@@ -253,8 +274,10 @@ void device::dispatch(const datagrams& read, std::int64_t now_ns) noexcept
 
 void device::deliver(queue_pair& qp, const wire::packet& p, std::int64_t now_ns) noexcept
 {
+    static constexpr std::uint8_t rc_acknowledge =
+        wire::make_opcode(wire::service::rc, wire::operation::acknowledge);
     bool heard = false;
-    if (wire::traits(p.bth.opcode).has_aeth) {
+    if (p.bth.opcode == rc_acknowledge && qp.service == service_type::rc) {
         if (qp.tx.on_acknowledge(p, core::monotonic_ns()))
             qp.sendable.ring();
         check_failure(qp);
@@ -303,6 +326,9 @@ bool device::send_requests(queue_pair& qp, std::int64_t now_ns) noexcept
     flush();
     if (qp.tx.handed_over())
         qp.sendable.ring();
+    if (qp.service == service_type::uc && // nobody answers
+        qp.state.load(std::memory_order_relaxed) == endpoint_state::connecting)
+        qp.set_state(endpoint_state::connected, "");
     return true;
 }
 
@@ -327,8 +353,9 @@ void device::flush() noexcept
     const std::uint64_t unsent = d_socket.unsent() - d_seen_unsent;
     d_seen_unsent = d_socket.unsent();
     for (queue_pair* qp : d_qps) {
-        if (!qp->tx.idle())
-            qp->counts.send_errors.add(unsent);
+        if (qp->peer_address != d_socket.last_failed_destination())
+            continue;
+        qp->counts.send_errors.add(unsent);
         if (status == udp_socket::send_status::too_big &&
             qp->state.load(std::memory_order_relaxed) != endpoint_state::failed) {
             qp->tx.abort(wc_status::length_error);

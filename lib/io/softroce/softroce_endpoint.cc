@@ -7,6 +7,7 @@
 #include "io/softroce/ipv4.h"
 
 #include <cinttypes>
+#include <cmath>
 #include <cstdio>
 #include <gnuradio/rdma/error.h>
 
@@ -18,7 +19,11 @@ namespace softroce {
 namespace {
 
 constexpr std::int64_t spin_ns = 10000; // hybrid: look this long before sleeping
+constexpr std::int64_t longest_wait_ns = INT64_C(1) << 60; // keeps sums in range
 constexpr std::uint32_t most_24_bits = 0xffffff;
+constexpr std::uint64_t most_depth = 1 << 20;
+constexpr std::uint64_t most_message_bytes = 1 << 30;
+constexpr std::int64_t longest_ack_timeout_ns = INT64_C(8796093022208); // code 31 of CMs
 
 void check_24_bits(const char* name, std::uint32_t value)
 {
@@ -56,24 +61,51 @@ void check_static(const endpoint_config& c)
                            "UDP 4791: give the address alone");
 }
 
+void check_range(const char* name,
+                 std::uint64_t value,
+                 std::uint64_t least,
+                 std::uint64_t most)
+{
+    if (value < least || value > most)
+        throw config_error(std::string(name) + "=" + std::to_string(value) +
+                           " is out of range; " + std::to_string(least) + " to " +
+                           std::to_string(most) + " are possible");
+}
+
 void check_common(const endpoint_config& c)
 {
     if (!is_path_mtu(c.mtu))
         throw config_error("mtu=" + std::to_string(c.mtu) +
                            " is no path MTU; use 256, 512, 1024, 2048 or 4096");
-    if (c.recv_depth == 0 || c.send_depth == 0)
-        throw config_error("recv_depth and send_depth must be at least 1");
-    if (!(c.rate_bytes >= 0))
-        throw config_error("rate must not be negative");
+    check_range("recv_depth", c.recv_depth, 1, most_depth);
+    check_range("send_depth", c.send_depth, 1, most_depth);
+    check_range("header_bytes", c.header_bytes, 0, most_message_bytes);
+    check_range("message_bytes", c.message_bytes, 0, most_message_bytes);
+    check_range("rnr_timer", c.rnr_timer, 0, 31);
+    check_range("retry_count", c.retry_count, 0, 7);
+    check_range("rnr_retry", c.rnr_retry, 0, 7);
+    check_range("socket_buffer_bytes", c.socket_buffer_bytes, 4096, 1u << 30);
+    if (c.ack_timeout_ns < 1 || c.ack_timeout_ns > longest_ack_timeout_ns)
+        throw config_error("ack_timeout_ns=" + std::to_string(c.ack_timeout_ns) +
+                           " is out of range; 1 to " +
+                           std::to_string(longest_ack_timeout_ns) + " are possible");
+    if (!(c.rate_bytes >= 0) || std::isinf(c.rate_bytes))
+        throw config_error("rate=" + std::to_string(c.rate_bytes) +
+                           " is no rate; give bytes per second, or 0 for no pacing");
+}
+
+const endpoint_config& checked(const endpoint_config& c)
+{
+    check_common(c);
+    check_static(c);
+    return c;
 }
 
 } // namespace
 
 softroce_endpoint::softroce_endpoint(const endpoint_config& config)
-    : d_config(config), d_qp(std::make_unique<queue_pair>(config))
+    : d_config(checked(config)), d_qp(std::make_unique<queue_pair>(config))
 {
-    check_common(config);
-    check_static(config);
 }
 
 softroce_endpoint::~softroce_endpoint() { stop(); }
@@ -117,13 +149,12 @@ void softroce_endpoint::open_unlocked()
     if (d_stopped.load())
         throw config_error("the endpoint was stopped; make a new one");
     resolve();
-    d_device =
+    const auto opened =
         device::open(d_qp->own_address, d_config.socket_buffer_bytes, d_config.wait);
-    try {
-        d_device->reserve(*d_qp);
-    } catch (...) {
-        d_device.reset();
-        throw;
+    opened->reserve(*d_qp);
+    {
+        std::lock_guard<std::mutex> lock(d_send_mutex);
+        d_device = opened;
     }
     if (d_config.log && d_device->receive_buffer() / 2 < d_config.socket_buffer_bytes)
         d_config.log(core::log_level::info,
@@ -145,6 +176,7 @@ void softroce_endpoint::start()
 
 std::size_t softroce_endpoint::post_recv(const recv_slot* slots, std::size_t n) noexcept
 {
+    std::lock_guard<std::mutex> lock(d_recv_mutex);
     std::size_t taken = 0;
     while (taken < n && d_receives < d_config.recv_depth &&
            !d_stopped.load(std::memory_order_acquire) && d_qp->slots.push(slots[taken])) {
@@ -166,6 +198,7 @@ std::size_t softroce_endpoint::poll(completion* out, std::size_t max) noexcept
 std::size_t softroce_endpoint::post_send(const send_request* requests,
                                          std::size_t n) noexcept
 {
+    std::lock_guard<std::mutex> lock(d_send_mutex);
     std::size_t taken = 0;
     while (taken < n && d_sends < d_config.send_depth &&
            !d_stopped.load(std::memory_order_acquire) &&
@@ -192,6 +225,7 @@ bool softroce_endpoint::wait(core::doorbell& bell,
                              Ready ready,
                              std::int64_t timeout_ns) noexcept
 {
+    timeout_ns = std::min(timeout_ns, longest_wait_ns);
     const endpoint_state before = state();
     const auto wake = [&] {
         return ready() || state() != before || d_stopped.load(std::memory_order_acquire);
@@ -223,7 +257,7 @@ bool softroce_endpoint::wait_sendable(std::int64_t timeout_ns) noexcept
 
 gap softroce_endpoint::trailing_gap() const noexcept
 {
-    return d_stopped.load(std::memory_order_acquire) ? d_qp->rx.pending_gap() : gap();
+    return d_finished.load(std::memory_order_acquire) ? d_qp->rx.pending_gap() : gap();
 }
 
 endpoint_state softroce_endpoint::state() const noexcept
@@ -246,17 +280,24 @@ std::string softroce_endpoint::description() const
 {
     const std::string own = d_config.source.empty() ? "any" : d_config.source;
     const std::string peer = d_config.connect.empty() ? "any" : d_config.connect;
+    const char* strategy = "not open";
+    {
+        std::lock_guard<std::mutex> lock(d_send_mutex);
+        if (d_device)
+            strategy = d_device->has_gro() ? "recvmmsg with UDP GRO" : "recvmmsg";
+    }
     char text[256];
     std::snprintf(text,
                   sizeof text,
                   "softroce %s %s qpn 0x%" PRIx32 " <-> %s qpn 0x%" PRIx32
-                  ", mtu %" PRIu32 ", static",
+                  ", mtu %" PRIu32 ", static, %s",
                   to_string(d_config.service),
                   own.c_str(),
                   d_config.qpn,
                   peer.c_str(),
                   d_config.remote_qpn,
-                  d_config.mtu);
+                  d_config.mtu,
+                  strategy);
     return text;
 }
 
@@ -265,9 +306,16 @@ void softroce_endpoint::stop() noexcept
     std::lock_guard<std::mutex> lock(d_mutex);
     if (d_stopped.exchange(true, std::memory_order_acq_rel))
         return;
-    if (d_device) {
-        d_device->remove(*d_qp);
-        d_device.reset();
+    std::shared_ptr<device> last;
+    {
+        // Whoever posts now has finished; whoever comes later finds it stopped.
+        std::lock_guard<std::mutex> recv_lock(d_recv_mutex);
+        std::lock_guard<std::mutex> send_lock(d_send_mutex);
+        last.swap(d_device);
+    }
+    if (last) {
+        last->remove(*d_qp);
+        last.reset();
     }
     // The pump is out: this thread now has its ends of the queues.
     d_qp->tx.abort(wc_status::flushed);
@@ -278,6 +326,7 @@ void softroce_endpoint::stop() noexcept
         flushed.status = wc_status::flushed;
         d_qp->completions.push(flushed);
     }
+    d_finished.store(true, std::memory_order_release);
     if (d_started.load() && d_qp->state.load() != endpoint_state::failed)
         d_qp->set_state(endpoint_state::idle, "");
     d_qp->readable.ring();

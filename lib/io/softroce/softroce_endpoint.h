@@ -54,12 +54,16 @@ private:
 
     const endpoint_config d_config;
     std::unique_ptr<queue_pair> d_qp;
-    std::mutex d_mutex; // orders start() and stop(); guards d_device
+    // Taken in this order. The last two keep a post from falling behind stop().
+    std::mutex d_mutex;              // orders open(), start() and stop()
+    std::mutex d_recv_mutex;         // post_recv()
+    mutable std::mutex d_send_mutex; // post_send(); guards d_device
     std::shared_ptr<device> d_device;
     std::atomic<bool> d_started{ false };
     std::atomic<bool> d_stopped{ false };
-    std::size_t d_receives = 0; // posted and not polled; receiving thread
-    std::size_t d_sends = 0;    // posted and not polled; sending thread
+    std::atomic<bool> d_finished{ false }; // the pump is out for good
+    std::size_t d_receives = 0;            // posted and not polled; receiving thread
+    std::size_t d_sends = 0;               // posted and not polled; sending thread
 };
 
 } // namespace softroce

@@ -265,6 +265,7 @@ udp_socket::send_status udp_socket::flush() noexcept
             continue;
         }
         d_last_error = code == EINVAL ? EMSGSIZE : code;
+        d_last_failed = b.segments[b.first[done]].destination;
         d_unsent += b.count[done];
         status = d_last_error == EMSGSIZE ? send_status::too_big : send_status::refused;
         ++done;

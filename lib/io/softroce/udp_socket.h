@@ -80,6 +80,8 @@ public:
     //! Send all that was queued. Waits for room in the socket buffer, at most 100 ms.
     send_status flush() noexcept;
     int last_error() const noexcept { return d_last_error; }
+    //! Where the packets were to go that flush() could not send last.
+    std::uint32_t last_failed_destination() const noexcept { return d_last_failed; }
     //! Packets that flush() could not send, since the socket was made.
     std::uint64_t unsent() const noexcept { return d_unsent; }
 
@@ -100,6 +102,7 @@ private:
     std::size_t d_segments = 0;
     std::size_t d_scratch_used = 0;
     int d_last_error = 0;
+    std::uint32_t d_last_failed = 0;
     std::uint64_t d_unsent = 0;
 };
 
