@@ -17,8 +17,9 @@ namespace {
 
 constexpr std::size_t lrh_bytes = 8;
 constexpr std::size_t ipv4_bytes = 20;
+constexpr std::size_t ipv6_bytes = 40;
 constexpr std::size_t udp_bytes = 8;
-constexpr std::size_t front_bytes = lrh_bytes + ipv4_bytes + udp_bytes + bth_bytes;
+constexpr std::byte protocol_udp{ 17 };
 
 // libdeflate takes a null buffer for a request of the initial value.
 std::uint32_t extend(std::uint32_t crc, const std::byte* data, std::size_t bytes) noexcept
@@ -26,36 +27,65 @@ std::uint32_t extend(std::uint32_t crc, const std::byte* data, std::size_t bytes
     return bytes > 0 ? libdeflate_crc32(crc, data, bytes) : crc;
 }
 
-// The CRC over what stands in front of the payload, with the fields that routers change
-// set to ones.
+// UDP header and BTH behind the IP header, then the CRC over all of the front. What
+// routers change is left at the ones that the front was filled with.
+std::uint32_t crc_of_front(std::byte* front,
+                           std::size_t ip_bytes,
+                           std::uint16_t source_port,
+                           std::uint16_t destination_port,
+                           std::uint16_t udp_length,
+                           const std::byte* bth) noexcept
+{
+    std::byte* udp = front + lrh_bytes + ip_bytes;
+    store_be<std::uint16_t>(udp, source_port);
+    store_be<std::uint16_t>(udp + 2, destination_port);
+    store_be<std::uint16_t>(udp + 4, udp_length);
+    std::byte* masked = udp + udp_bytes;
+    std::memcpy(masked, bth, bth_bytes);
+    masked[4] = std::byte{ 0xff };
+    return extend(0, front, lrh_bytes + ip_bytes + udp_bytes + bth_bytes);
+}
+
+std::uint16_t udp_length_of(std::size_t bytes) noexcept
+{
+    return static_cast<std::uint16_t>(udp_bytes + bytes + icrc_bytes);
+}
+
 std::uint32_t crc_of_front(const ipv4_flow& flow,
                            std::uint16_t ip_id,
                            bool dont_fragment,
                            const std::byte* bth,
                            std::size_t bytes) noexcept
 {
-    std::byte front[front_bytes];
+    std::byte front[lrh_bytes + ipv4_bytes + udp_bytes + bth_bytes];
     std::memset(front, 0xff, sizeof(front));
-    const auto udp_length = static_cast<std::uint16_t>(udp_bytes + bytes + icrc_bytes);
-
+    const std::uint16_t udp_length = udp_length_of(bytes);
     std::byte* ip = front + lrh_bytes;
     ip[0] = std::byte{ 0x45 };
     store_be<std::uint16_t>(ip + 2, static_cast<std::uint16_t>(ipv4_bytes + udp_length));
     store_be<std::uint16_t>(ip + 4, ip_id);
     store_be<std::uint16_t>(ip + 6, dont_fragment ? 0x4000 : 0);
-    ip[9] = std::byte{ 17 };
+    ip[9] = protocol_udp;
     store_be<std::uint32_t>(ip + 12, flow.source);
     store_be<std::uint32_t>(ip + 16, flow.destination);
+    return crc_of_front(
+        front, ipv4_bytes, flow.source_port, flow.destination_port, udp_length, bth);
+}
 
-    std::byte* udp = ip + ipv4_bytes;
-    store_be<std::uint16_t>(udp, flow.source_port);
-    store_be<std::uint16_t>(udp + 2, flow.destination_port);
-    store_be<std::uint16_t>(udp + 4, udp_length);
-
-    std::byte* masked = udp + udp_bytes;
-    std::memcpy(masked, bth, bth_bytes);
-    masked[4] = std::byte{ 0xff };
-    return extend(0, front, sizeof(front));
+std::uint32_t
+crc_of_front(const ipv6_flow& flow, const std::byte* bth, std::size_t bytes) noexcept
+{
+    std::byte front[lrh_bytes + ipv6_bytes + udp_bytes + bth_bytes];
+    std::memset(front, 0xff, sizeof(front));
+    const std::uint16_t udp_length = udp_length_of(bytes);
+    std::byte* ip = front + lrh_bytes;
+    ip[0] = std::byte{ 0x6f };
+    store_be<std::uint16_t>(ip + 4, udp_length);
+    ip[6] = protocol_udp;
+    std::memcpy(ip + 8, flow.source.data(), flow.source.size());
+    std::memcpy(ip + 24, flow.destination.data(), flow.destination.size());
+    return crc_of_front(
+        front, ipv6_bytes, flow.source_port, flow.destination_port, udp_length, bth);
 }
 
 std::uint32_t append_zeros(std::uint32_t crc, std::size_t bytes) noexcept
@@ -92,6 +122,23 @@ std::uint32_t icrc_ipv4(const ipv4_flow& flow,
 {
     std::uint32_t crc =
         crc_of_front(flow, ip_id, dont_fragment, headers, header_bytes + payload_bytes);
+    crc = extend(crc, headers + bth_bytes, header_bytes - bth_bytes);
+    return extend(crc, payload, payload_bytes);
+}
+
+std::uint32_t
+icrc_ipv6(const ipv6_flow& flow, const std::byte* bth, std::size_t bytes) noexcept
+{
+    return icrc_ipv6(flow, bth, bytes, nullptr, 0);
+}
+
+std::uint32_t icrc_ipv6(const ipv6_flow& flow,
+                        const std::byte* headers,
+                        std::size_t header_bytes,
+                        const std::byte* payload,
+                        std::size_t payload_bytes) noexcept
+{
+    std::uint32_t crc = crc_of_front(flow, headers, header_bytes + payload_bytes);
     crc = extend(crc, headers + bth_bytes, header_bytes - bth_bytes);
     return extend(crc, payload, payload_bytes);
 }

@@ -3,6 +3,7 @@
 #ifndef INCLUDED_RDMA_WIRE_ICRC_H
 #define INCLUDED_RDMA_WIRE_ICRC_H
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -42,6 +43,34 @@ std::uint32_t icrc_ipv4(const ipv4_flow& flow,
 std::uint32_t icrc_ipv4(const ipv4_flow& flow,
                         std::uint16_t ip_id,
                         bool dont_fragment,
+                        const std::byte* headers,
+                        std::size_t header_bytes,
+                        const std::byte* payload,
+                        std::size_t payload_bytes) noexcept;
+
+//! The IPv6 and UDP fields that the ICRC covers. Addresses in network byte order, as
+//! ip_address::bytes() gives them; ports in host byte order.
+struct ipv6_flow {
+    std::array<std::byte, 16> source{};
+    std::array<std::byte, 16> destination{};
+    std::uint16_t source_port = 0;
+    std::uint16_t destination_port = 4791;
+};
+
+/*!
+ * \brief Invariant CRC of a RoCEv2 packet over IPv6 (RoCEv2 annex A17.3.3).
+ *
+ * Masked to ones: 8 bytes standing for the LRH, traffic class, flow label, hop limit, UDP
+ * checksum, BTH resv8a. Nothing that is covered is hidden from a UDP socket, so a
+ * receiver can always verify it.
+ *
+ * \param bytes as for icrc_ipv4()
+ */
+std::uint32_t
+icrc_ipv6(const ipv6_flow& flow, const std::byte* bth, std::size_t bytes) noexcept;
+
+//! From two pieces, as for icrc_ipv4().
+std::uint32_t icrc_ipv6(const ipv6_flow& flow,
                         const std::byte* headers,
                         std::size_t header_bytes,
                         const std::byte* payload,
