@@ -2,9 +2,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "dsp/spectrum.h"
 
-#include <gnuradio/rdma/error.h>
 #include <cmath>
 #include <cstdio>
+#include <gnuradio/rdma/error.h>
 
 namespace gr {
 namespace rdma {
