@@ -110,14 +110,11 @@ void flags::choice(const char* name,
                    std::vector<std::string> words,
                    const char* help)
 {
-    // A long list goes to the text, so that the column of flags stays narrow.
-    const std::string all = joined(words, "|");
-    const bool fits = all.size() <= 12;
-    const std::string text = fits ? help : std::string(help) + ": " + joined(words, ", ");
+    const std::string unit = joined(words, "|");
     add(name,
-        fits ? all.c_str() : "NAME",
+        unit.c_str(),
         value,
-        text.c_str(),
+        help,
         [&value, words](const std::string& flag, const std::string& t) {
             if (std::find(words.begin(), words.end(), t) == words.end())
                 throw usage_error(flag + "='" + t + "': give one of " +
@@ -173,7 +170,7 @@ void flags::number(const char* name,
     const std::string unit_text = unit;
     add(name,
         unit,
-        value > 0 ? shown_number(value) : "",
+        value != 0 ? shown_number(value) : "",
         help,
         [&value, min, max, unit_text](const std::string& flag, const std::string& t) {
             value = parse_number(flag, t, min, max, unit_text);
@@ -284,10 +281,8 @@ std::string flags::help() const
 {
     std::ostringstream out;
     out << d_about << "\n";
-    for (const auto& one : d_groups) {
-        out << "\n";
-        one->print(out, 28); // one column for all groups
-    }
+    for (const auto& one : d_groups)
+        out << "\n" << *one;
     out << "\n" << d_examples;
     return out.str();
 }

@@ -327,6 +327,33 @@ BOOST_AUTO_TEST_CASE(stop_returns_within_a_second_from_any_state)
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_listening_source_ends_its_stream_when_the_sender_disconnects)
+{
+    for (const char* service : { "rc", "uc" }) {
+        auto p = make_pair_config("softroce", 4096);
+        p.source.listen = p.source.source + ":4000";
+        p.source.connect = p.source.source = "";
+        p.sender.connect += ":4000";
+        p.source.qpn = p.source.remote_qpn = p.sender.qpn = p.sender.remote_qpn = 0;
+        p.source.service = service;
+        p.sender.service = io::parse_service(service);
+        p.source.buffers = 32;
+        const auto messages = random_messages(20, 4096);
+        auto top = gr::make_top_block("top");
+        auto block = source::make(p.source);
+        auto sink = gnuradio::make_block_sptr<recorder>(1);
+        top->connect(block, 0, sink, 0);
+        top->start();
+        sender tx(p.sender);
+        tx.send(messages);
+        top->wait(); // nobody stops it
+        BOOST_TEST((sink->bytes == joined(messages)));
+        BOOST_TEST(block->state() == "closed");
+        BOOST_TEST(block->status_text().find("closed the connection") !=
+                   std::string::npos);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(starts_again_and_marks_the_new_session)
 {
     auto p = make_pair_config("inproc", 1024);
@@ -409,6 +436,19 @@ BOOST_AUTO_TEST_CASE(wrong_parameters_are_refused_by_name)
         { "qpn", [](source_config& c) { c.qpn = 0; } },
         { "qpn=16777216", [](source_config& c) { c.qpn = 1 << 24; } },
         { "remote_psn=16777216", [](source_config& c) { c.remote_psn = 1 << 24; } },
+        { "listen='127.0.0.9' and qpn",
+          [](source_config& c) { c.listen = "127.0.0.9"; } },
+        { "listen or connect is missing",
+          [](source_config& c) {
+              c.qpn = c.remote_qpn = 0;
+              c.connect = "";
+          } },
+        { "listen='127.0.0.9:x'",
+          [](source_config& c) {
+              c.qpn = c.remote_qpn = 0;
+              c.connect = "";
+              c.listen = "127.0.0.9:x";
+          } },
         { "mtu=1500", [](source_config& c) { c.mtu = 1500; } },
         { "memory='cuda:0'", [](source_config& c) { c.memory = "cuda:0"; } },
         { "wait='spin'", [](source_config& c) { c.wait = "spin"; } },

@@ -104,6 +104,7 @@ io::endpoint_config endpoint_settings(const source_config& c)
     e.psn = c.psn;
     e.remote_psn = c.remote_psn;
     e.mtu = c.mtu;
+    e.peers = c.peers;
     e.wait = io::parse_wait(c.wait);
     e.header_bytes = static_cast<std::uint32_t>(c.header_bytes);
     e.message_bytes = c.message_bytes + c.header_bytes;

@@ -64,6 +64,12 @@ private:
     X(dropped_icrc, "packets with a wrong ICRC")                                       \
     X(dropped_length, "packets or messages of a wrong length for opcode, MTU or slot") \
     X(dropped_source, "packets from an address other than the peer's")                 \
+    X(dropped_qkey, "datagrams with a wrong Q_Key")                                    \
+    X(cm_requests, "connection requests (REQ) received")                               \
+    X(cm_refused, "connection requests that were refused (REJ sent)")                  \
+    X(cm_timeouts, "handshakes that the peer never finished")                          \
+    X(cm_malformed, "connection manager messages that could not be read")              \
+    X(cm_ignored, "connection manager messages that belong to no connection")          \
     X(icrc_checked, "packets whose ICRC was verified")                                 \
     X(icrc_unchecked, "packets whose ICRC could not be verified")                      \
     X(send_errors, "packets that the kernel refused to send")                          \

@@ -5,8 +5,10 @@
 
 #include "core/log.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace gr {
 namespace rdma {
@@ -41,7 +43,7 @@ struct endpoint_config {
     std::uint32_t remote_qpn = 0; //!< the peer's QPN, 24 bits
     std::uint32_t psn = 0;        //!< first PSN that we send, 24 bits
     std::uint32_t remote_psn = 0; //!< first PSN that the peer sends, 24 bits
-    std::uint32_t mtu = 1024;     //!< path MTU, bytes
+    std::uint32_t mtu = 0;        //!< path MTU, bytes; 0: 1024 (static), what fits (CM)
     wait_mode wait = wait_mode::hybrid;
     std::uint32_t header_bytes = 0; //!< of each message, into the header region
     std::uint32_t recv_depth = 64;  //!< receives that may be posted at once
@@ -56,6 +58,10 @@ struct endpoint_config {
         4u << 20; //!< asked of the kernel; the grant is reported
     double rate_bytes =
         0; //!< paces sends, bytes per second of payload; 0: as fast as possible
+    std::vector<std::byte> private_data; //!< CM: sent to the peer, at most 56 bytes
+    std::string
+        peers; //!< CM, listening: who may connect, addresses by comma; empty: anyone
+    std::int64_t connect_timeout_ns = 10000000000; //!< CM: until a handshake is given up
     core::log_sink log;
 };
 

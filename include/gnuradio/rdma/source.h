@@ -31,13 +31,14 @@ struct RDMA_API source_config {
     std::string endpoint = "auto"; //!< auto, softroce, verbs or inproc
     std::string service = "rc";    //!< rc, uc or ud
     std::string source;            //!< own address
-    std::string connect;           //!< the peer's address
-    std::string listen;            //!< HOST[:PORT] for the connection manager
-    std::uint32_t qpn = 0;         //!< own QPN; given: a static connection
+    std::string listen;            //!< HOST[:PORT]: wait for a peer to connect
+    std::string connect;           //!< HOST[:PORT]: call a peer; HOST if static
+    std::uint32_t qpn = 0;         //!< own QPN; given: static, no connection manager
     std::uint32_t remote_qpn = 0;
     std::uint32_t psn = 0;        //!< first PSN that we send
     std::uint32_t remote_psn = 0; //!< first PSN that the peer sends
-    std::uint32_t mtu = 1024;     //!< 256, 512, 1024, 2048 or 4096
+    std::uint32_t mtu = 0; //!< 256 to 4096; 0: what fits (listen, connect), 1024 (static)
+    std::string peers;     //!< listen: who may connect, addresses by comma; empty: anyone
 
     std::string memory = "auto"; //!< auto, host or cuda:N
     std::string wait = "hybrid"; //!< hybrid, busy or event

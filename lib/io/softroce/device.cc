@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <gnuradio/rdma/error.h>
 #include <map>
 #include <poll.h>
+#include <random>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -23,6 +25,7 @@ namespace {
 
 constexpr std::int64_t spin_ns = 20000; // hybrid: look this long before sleeping
 constexpr std::int64_t longest_sleep_ns = 1000000000;
+constexpr std::int64_t longest_goodbye_ns = 300000000;
 constexpr unsigned sends_per_turn = 256; // packets of one queue pair before reading again
 
 // One device per own address in a process: they would fight for the port. Never
@@ -106,13 +109,34 @@ device::~device()
 void device::reserve(queue_pair& qp)
 {
     std::lock_guard<std::mutex> lock(d_mutex);
-    for (const queue_pair* other : d_reserved)
+    if (qp.uses_cm)
+        draw_qpn(qp);
+    for (const queue_pair* other : d_reserved) {
+        if (qp.listens && other->listens && other->port == qp.port)
+            throw config_error("listen: port " + std::to_string(qp.port) +
+                               " is in use at " + ipv4_text(d_socket.address()) +
+                               " by another receiver of this process; give another port");
         if (other->qpn == qp.qpn)
             throw config_error(
                 "qpn=" + std::to_string(qp.qpn) + " is in use at " +
                 ipv4_text(d_socket.address()) +
                 " by another connection of this process; give another QPN");
+    }
     d_reserved.push_back(&qp);
+}
+
+// Random, so that an old peer's packets miss; 0 and 1 are taken, and 24 bits are all.
+void device::draw_qpn(queue_pair& qp) const
+{
+    std::random_device entropy;
+    const auto taken = [&](std::uint32_t qpn) {
+        return std::any_of(d_reserved.begin(),
+                           d_reserved.end(),
+                           [&](const queue_pair* o) { return o->qpn == qpn; });
+    };
+    do {
+        qp.qpn = entropy() & 0xffffff;
+    } while (qp.qpn < 2 || taken(qp.qpn));
 }
 
 void device::add(queue_pair& qp)
@@ -124,6 +148,15 @@ void device::add(queue_pair& qp)
         d_changed.store(true, std::memory_order_release);
     }
     kick();
+}
+
+void device::disconnect(queue_pair& qp) noexcept
+{
+    qp.leaving.store(true, std::memory_order_release);
+    kick();
+    std::unique_lock<std::mutex> lock(d_mutex);
+    d_taken_changed.wait_for(
+        lock, std::chrono::nanoseconds(longest_goodbye_ns), [&] { return qp.left; });
 }
 
 void device::remove(queue_pair& qp) noexcept
@@ -200,7 +233,7 @@ bool device::receive() noexcept
     for (queue_pair* qp : d_qps) {
         if (!qp->completions.empty())
             qp->readable.ring();
-        if (qp->rx.ack_due())
+        if (qp->rx->ack_due())
             send_ack(*qp);
     }
     flush();
@@ -231,45 +264,47 @@ void device::dispatch(const datagrams& read, std::int64_t now_ns) noexcept
 {
     if (read.bytes == 0)
         count_at_all(&counters::dropped_short);
-    for (std::size_t at = 0; at < read.bytes; at += read.each) {
-        const std::byte* data = read.data + at;
-        const std::size_t bytes = std::min(read.each, read.bytes - at);
-        wire::packet p;
-        switch (wire::parse(data, bytes, p)) {
-        case wire::parse_status::ok:
-            break;
-        case wire::parse_status::too_short:
-            count_at_all(&counters::dropped_short);
-            continue;
-        case wire::parse_status::version:
-            count_at_all(&counters::dropped_version);
-            continue;
-        case wire::parse_status::opcode:
-            count_at_all(&counters::dropped_opcode);
-            continue;
-        case wire::parse_status::pad:
-            count_at_all(&counters::dropped_pad);
-            continue;
-        }
-        queue_pair* qp = find(p.bth.dest_qpn);
-        if (!qp) {
-            count_at_all(&counters::dropped_qpn);
-            continue;
-        }
-        if (qp->peer_address != 0 && qp->peer_address != read.source) {
-            qp->counts.dropped_source.add();
-            continue;
-        }
-        const wire::ipv4_flow flow{
-            read.source, d_socket.address(), read.source_port, wire::roce_udp_port
-        };
-        if (!qp->icrc.right(flow, data, bytes - wire::icrc_bytes, p.icrc)) {
-            qp->counts.dropped_icrc.add();
-            continue;
-        }
-        qp->counts.icrc_checked.add();
-        deliver(*qp, p, now_ns);
+    for (std::size_t at = 0; at < read.bytes; at += read.each)
+        dispatch_one(read, read.data + at, std::min(read.each, read.bytes - at), now_ns);
+}
+
+void device::dispatch_one(const datagrams& read,
+                          const std::byte* data,
+                          std::size_t bytes,
+                          std::int64_t now_ns) noexcept
+{
+    wire::packet p;
+    switch (wire::parse(data, bytes, p)) {
+    case wire::parse_status::ok:
+        break;
+    case wire::parse_status::too_short:
+        return count_at_all(&counters::dropped_short);
+    case wire::parse_status::version:
+        return count_at_all(&counters::dropped_version);
+    case wire::parse_status::opcode:
+        return count_at_all(&counters::dropped_opcode);
+    case wire::parse_status::pad:
+        return count_at_all(&counters::dropped_pad);
     }
+    const wire::ipv4_flow flow{
+        read.source, d_socket.address(), read.source_port, wire::roce_udp_port
+    };
+    const std::size_t covered = bytes - wire::icrc_bytes;
+    if (p.bth.dest_qpn == wire::cm_qpn && wire::traits(p.bth.opcode).has_deth) {
+        if (!d_cm_icrc.right(flow, data, covered, p.icrc))
+            return count_at_all(&counters::dropped_icrc);
+        d_agent.on_packet(p, read.source, d_qps, core::monotonic_ns());
+        return send_cm();
+    }
+    queue_pair* qp = find(p.bth.dest_qpn);
+    if (!qp || !qp->open_for_data())
+        return count_at_all(&counters::dropped_qpn);
+    if (qp->peer_address != 0 && qp->peer_address != read.source)
+        return qp->counts.dropped_source.add();
+    if (!qp->icrc.right(flow, data, covered, p.icrc))
+        return qp->counts.dropped_icrc.add();
+    qp->counts.icrc_checked.add();
+    deliver(*qp, p, now_ns);
 }
 
 void device::deliver(queue_pair& qp, const wire::packet& p, std::int64_t now_ns) noexcept
@@ -278,22 +313,25 @@ void device::deliver(queue_pair& qp, const wire::packet& p, std::int64_t now_ns)
         wire::make_opcode(wire::service::rc, wire::operation::acknowledge);
     bool heard = false;
     if (p.bth.opcode == rc_acknowledge && qp.service == service_type::rc) {
-        if (qp.tx.on_acknowledge(p, core::monotonic_ns()))
+        if (qp.tx->on_acknowledge(p, core::monotonic_ns()))
             qp.sendable.ring();
         check_failure(qp);
-        heard = qp.tx.heard();
+        heard = qp.tx->heard();
     } else {
-        qp.rx.on_packet(p, now_ns);
-        heard = qp.rx.heard();
+        qp.rx->on_packet(p, now_ns);
+        heard = qp.rx->heard();
     }
-    if (heard && qp.state.load(std::memory_order_relaxed) == endpoint_state::connecting)
+    if (qp.cm)
+        d_agent.on_data(qp);
+    else if (heard &&
+             qp.state.load(std::memory_order_relaxed) == endpoint_state::connecting)
         qp.set_state(endpoint_state::connected, "");
 }
 
 void device::check_failure(queue_pair& qp)
 {
-    const wc_status status = qp.tx.failure();
-    if (status != wc_status::success &&
+    const wc_status status = qp.tx->failure();
+    if (status != wc_status::success && status != wc_status::flushed &&
         qp.state.load(std::memory_order_relaxed) != endpoint_state::failed)
         qp.set_state(endpoint_state::failed, words(status, qp));
 }
@@ -302,7 +340,11 @@ bool device::serve(std::int64_t now_ns) noexcept
 {
     bool any = false;
     for (queue_pair* qp : d_qps) {
-        if (qp->tx.on_time(now_ns))
+        if (qp->uses_cm)
+            serve_cm(*qp, now_ns);
+        if (!qp->may_send)
+            continue;
+        if (qp->tx->on_time(now_ns))
             qp->sendable.ring();
         check_failure(*qp);
         any = send_requests(*qp, now_ns) || any;
@@ -314,7 +356,7 @@ bool device::send_requests(queue_pair& qp, std::int64_t now_ns) noexcept
 {
     unsigned sent = 0;
     outgoing out;
-    while (sent < sends_per_turn && qp.tx.next(out, now_ns)) {
+    while (sent < sends_per_turn && qp.tx->next(out, now_ns)) {
         if (!d_socket.queue(qp.peer_address, out.packet)) {
             flush();
             d_socket.queue(qp.peer_address, out.packet);
@@ -324,7 +366,7 @@ bool device::send_requests(queue_pair& qp, std::int64_t now_ns) noexcept
     if (sent == 0)
         return false;
     flush();
-    if (qp.tx.handed_over())
+    if (qp.tx->handed_over())
         qp.sendable.ring();
     if (qp.service == service_type::uc && // nobody answers
         qp.state.load(std::memory_order_relaxed) == endpoint_state::connecting)
@@ -335,11 +377,45 @@ bool device::send_requests(queue_pair& qp, std::int64_t now_ns) noexcept
 void device::send_ack(queue_pair& qp) noexcept
 {
     outgoing ack;
-    qp.rx.take_ack(ack.packet);
+    qp.rx->take_ack(ack.packet);
     ack.packet.bth.dest_qpn = qp.dest_qpn;
     if (!d_socket.queue(qp.peer_address, ack.packet)) {
         flush();
         d_socket.queue(qp.peer_address, ack.packet);
+    }
+}
+
+void device::serve_cm(queue_pair& qp, std::int64_t now_ns) noexcept
+{
+    const bool done = d_agent.serve(qp, now_ns);
+    send_cm();
+    if (!done)
+        return;
+    std::lock_guard<std::mutex> lock(d_mutex);
+    qp.left = true;
+    d_taken_changed.notify_all();
+}
+
+void device::send_cm() noexcept
+{
+    cm_outgoing out;
+    while (d_agent.take(out)) {
+        std::byte mad[wire::mad_bytes];
+        wire::write_cm(out.message, mad);
+        wire::packet p;
+        p.bth.opcode = wire::make_opcode(wire::service::ud, wire::operation::send_only);
+        p.bth.dest_qpn = wire::cm_qpn;
+        p.bth.psn = d_cm_psn;
+        p.deth.qkey = wire::cm_qkey;
+        p.deth.source_qpn = wire::cm_qpn;
+        p.payload = mad;
+        p.payload_bytes = sizeof mad;
+        ++d_cm_psn;
+        if (!d_socket.queue(out.destination, p)) {
+            flush();
+            d_socket.queue(out.destination, p);
+        }
+        flush(); // the MAD is on this stack
     }
 }
 
@@ -358,7 +434,7 @@ void device::flush() noexcept
         qp->counts.send_errors.add(unsent);
         if (status == udp_socket::send_status::too_big &&
             qp->state.load(std::memory_order_relaxed) != endpoint_state::failed) {
-            qp->tx.abort(wc_status::length_error);
+            qp->tx->abort(wc_status::length_error);
             qp->set_state(endpoint_state::failed,
                           "packets do not fit the network path to " +
                               ipv4_text(qp->peer_address) +
@@ -374,7 +450,9 @@ void device::sleep() noexcept
     const std::int64_t now = core::monotonic_ns();
     std::int64_t wait = longest_sleep_ns;
     for (queue_pair* qp : d_qps)
-        wait = std::min(wait, qp->tx.ready_in(now));
+        wait = std::min({ wait,
+                          qp->may_send ? qp->tx->ready_in(now) : INT64_MAX,
+                          cm_agent::ready_in(*qp, now) });
     if (d_changed.load(std::memory_order_acquire) ||
         d_stop.load(std::memory_order_acquire))
         wait = 0;

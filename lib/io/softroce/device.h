@@ -3,6 +3,7 @@
 #ifndef INCLUDED_RDMA_IO_SOFTROCE_DEVICE_H
 #define INCLUDED_RDMA_IO_SOFTROCE_DEVICE_H
 
+#include "io/softroce/cm_agent.h"
 #include "io/softroce/queue_pair.h"
 #include "io/softroce/udp_socket.h"
 
@@ -44,6 +45,9 @@ public:
     void reserve(queue_pair& qp);
     //! Let the pump into a queue pair that was reserved.
     void add(queue_pair& qp);
+    //! Let the connection manager tell the peer that \p qp ends; waits for its answer,
+    //! but not long.
+    void disconnect(queue_pair& qp) noexcept;
     //! On return the pump is out of \p qp and never enters it again.
     void remove(queue_pair& qp) noexcept;
     //! A queue pair of this device has something to send.
@@ -55,15 +59,22 @@ public:
 
 private:
     device(std::uint32_t address, std::uint32_t buffer_bytes, wait_mode wait);
+    void draw_qpn(queue_pair& qp) const;
     void run() noexcept;
     void take_changes() noexcept;
     bool receive() noexcept;
     void dispatch(const datagrams& read, std::int64_t now_ns) noexcept;
+    void dispatch_one(const datagrams& read,
+                      const std::byte* data,
+                      std::size_t bytes,
+                      std::int64_t now_ns) noexcept;
     void deliver(queue_pair& qp, const wire::packet& p, std::int64_t now_ns) noexcept;
     queue_pair* find(std::uint32_t qpn) noexcept;
     bool serve(std::int64_t now_ns) noexcept;
     bool send_requests(queue_pair& qp, std::int64_t now_ns) noexcept;
     void send_ack(queue_pair& qp) noexcept;
+    void serve_cm(queue_pair& qp, std::int64_t now_ns) noexcept;
+    void send_cm() noexcept;
     void flush() noexcept;
     void note_kernel_drops() noexcept;
     void check_failure(queue_pair& qp);
@@ -84,6 +95,9 @@ private:
     // Pump thread only.
     std::vector<queue_pair*> d_qps;
     queue_pair* d_last = nullptr;
+    cm_agent d_agent;
+    icrc_check d_cm_icrc{ false };
+    wire::psn d_cm_psn;
     std::uint32_t d_seen_drops = 0;
     std::uint64_t d_seen_unsent = 0;
 

@@ -25,7 +25,7 @@ const wire::icrc_ip_id_solver& icrc_check::solver(std::size_t bytes) noexcept
 bool icrc_check::accept(std::uint16_t ip_id, bool dont_fragment) noexcept
 {
     const bool small = ip_id < small_id && dont_fragment;
-    if (!small && d_small_ids >= convinced)
+    if (!small && d_one_peer && d_small_ids >= convinced)
         return false;
     d_small_ids = small ? d_small_ids + (d_small_ids < convinced) : 0;
     d_expected_id = static_cast<std::uint16_t>(ip_id + 1);

@@ -28,6 +28,9 @@ namespace softroce {
 class icrc_check
 {
 public:
+    //! \param one_peer false: several peers are checked with this, so no habit is learned
+    explicit icrc_check(bool one_peer = true) noexcept : d_one_peer(one_peer) {}
+
     //! \param bytes UDP payload from BTH to pad, without the ICRC \param icrc as received
     bool right(const wire::ipv4_flow& flow,
                const std::byte* bth,
@@ -38,6 +41,7 @@ private:
     const wire::icrc_ip_id_solver& solver(std::size_t bytes) noexcept;
     bool accept(std::uint16_t ip_id, bool dont_fragment) noexcept;
 
+    bool d_one_peer;
     static constexpr std::size_t remembered = 4;
     std::unique_ptr<wire::icrc_ip_id_solver>
         d_solvers[remembered]; // recent packet lengths

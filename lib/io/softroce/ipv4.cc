@@ -3,11 +3,14 @@
 #include "io/softroce/ipv4.h"
 
 #include <arpa/inet.h>
+#include <cstring>
 #include <gnuradio/rdma/error.h>
 #include <ifaddrs.h>
 #include <memory>
+#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -100,6 +103,49 @@ std::uint32_t route_source_ipv4(std::uint32_t peer)
             "connect='" + ipv4_text(peer) +
             "' cannot be reached from this machine: there is no route to it");
     return ntohl(own.sin_addr.s_addr);
+}
+
+std::uint32_t interface_path_mtu_ipv4(std::uint32_t address)
+{
+    int mtu = 65536; // 127.0.0.0/8 is the loopback interface, whichever of it is meant
+    const auto list = interfaces();
+    for (const ifaddrs* i = list.get(); i; i = i->ifa_next) {
+        if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET ||
+            address_of(i->ifa_addr) != address)
+            continue;
+        const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        ifreq request{};
+        std::strncpy(request.ifr_name, i->ifa_name, IFNAMSIZ - 1);
+        if (fd >= 0 && ioctl(fd, SIOCGIFMTU, &request) == 0)
+            mtu = request.ifr_mtu;
+        if (fd >= 0)
+            close(fd);
+        break;
+    }
+    constexpr int headers =
+        40 + 8 + 12 + 4 + 28 + 4; // GRH, UDP, BTH, XRC, AtomicETH, ICRC
+    std::uint32_t fits = 0;
+    for (std::uint32_t bytes = 256; bytes <= 4096; bytes *= 2)
+        if (static_cast<int>(bytes) + headers <= mtu)
+            fits = bytes;
+    return fits;
+}
+
+host_port split_host_port(const std::string& text,
+                          std::uint16_t default_port,
+                          const char* parameter)
+{
+    const std::size_t colon = text.rfind(':');
+    if (colon == std::string::npos)
+        return { text, default_port };
+    const std::string port = text.substr(colon + 1);
+    const bool digits = !port.empty() && port.size() <= 5 &&
+                        port.find_first_not_of("0123456789") == std::string::npos;
+    const unsigned long number = digits ? std::stoul(port) : 0;
+    if (number == 0 || number > 65535)
+        throw config_error(std::string(parameter) + "='" + text + "': '" + port +
+                           "' is no port; use HOST:PORT with a port from 1 to 65535");
+    return { text.substr(0, colon), static_cast<std::uint16_t>(number) };
 }
 
 } // namespace softroce

@@ -30,6 +30,19 @@ std::uint32_t resolve_own_ipv4(const std::string& host, const char* parameter);
 //! \throws config_error there is no route
 std::uint32_t route_source_ipv4(std::uint32_t peer);
 
+//! The RoCE path MTU that fits the interface which has the own address \p address: 256 to
+//! 4096; 0 if not even that does. Linux leaves room for a GRH and all extension headers.
+std::uint32_t interface_path_mtu_ipv4(std::uint32_t address);
+
+//! HOST, HOST:PORT or :PORT apart. \throws config_error a port that is none
+struct host_port {
+    std::string host;
+    std::uint16_t port;
+};
+host_port split_host_port(const std::string& text,
+                          std::uint16_t default_port,
+                          const char* parameter);
+
 } // namespace softroce
 } // namespace io
 } // namespace rdma

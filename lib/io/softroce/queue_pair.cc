@@ -7,47 +7,53 @@ namespace rdma {
 namespace io {
 namespace softroce {
 
-namespace {
-
-responder_config responder_settings(const endpoint_config& c)
+queue_pair::queue_pair(const endpoint_config& c)
+    : config(c),
+      service(c.service),
+      qpn(c.qpn),
+      dest_qpn(c.remote_qpn),
+      slots(c.recv_depth),
+      completions(c.recv_depth),
+      requests(c.send_depth),
+      done(c.send_depth)
 {
+    configure(c.remote_qpn, c.psn, c.remote_psn, c.mtu ? c.mtu : 1024, true);
+}
+
+void queue_pair::configure(std::uint32_t remote_qpn,
+                           std::uint32_t psn,
+                           std::uint32_t remote_psn,
+                           std::uint32_t mtu,
+                           bool wait_for_peer)
+{
+    dest_qpn = remote_qpn;
     responder_config r;
-    r.service = c.service;
-    r.mtu = c.mtu;
-    r.first_psn = wire::psn(c.remote_psn);
-    r.header_bytes = c.header_bytes;
-    r.message_bytes = c.message_bytes;
-    r.rnr_timer = c.rnr_timer;
-    return r;
+    r.service = service;
+    r.mtu = mtu;
+    r.first_psn = wire::psn(remote_psn);
+    r.header_bytes = config.header_bytes;
+    r.message_bytes = config.message_bytes;
+    r.rnr_timer = config.rnr_timer;
+    rx.emplace(r, slots, completions, counts);
+    rx->attach(d_ring, d_headers);
+    requester_config t;
+    t.service = service;
+    t.mtu = mtu;
+    t.first_psn = wire::psn(psn);
+    t.dest_qpn = remote_qpn;
+    t.retry_count = config.retry_count;
+    t.rnr_retry = config.rnr_retry;
+    t.ack_timeout_ns = config.ack_timeout_ns;
+    t.rate_bytes = config.rate_bytes;
+    t.wait_for_peer = wait_for_peer;
+    tx.emplace(t, config.send_depth, requests, done, counts);
 }
 
-requester_config requester_settings(const endpoint_config& c)
+void queue_pair::attach(const mem::region& ring, const mem::region& headers)
 {
-    requester_config r;
-    r.service = c.service;
-    r.mtu = c.mtu;
-    r.first_psn = wire::psn(c.psn);
-    r.dest_qpn = c.remote_qpn;
-    r.retry_count = c.retry_count;
-    r.rnr_retry = c.rnr_retry;
-    r.ack_timeout_ns = c.ack_timeout_ns;
-    r.rate_bytes = c.rate_bytes;
-    return r;
-}
-
-} // namespace
-
-queue_pair::queue_pair(const endpoint_config& config)
-    : qpn(config.qpn),
-      dest_qpn(config.remote_qpn),
-      service(config.service),
-      slots(config.recv_depth),
-      completions(config.recv_depth),
-      requests(config.send_depth),
-      done(config.send_depth),
-      rx(responder_settings(config), slots, completions, counts),
-      tx(requester_settings(config), config.send_depth, requests, done, counts)
-{
+    d_ring = ring;
+    d_headers = headers;
+    rx->attach(ring, headers);
 }
 
 void queue_pair::set_state(endpoint_state next, const std::string& why)

@@ -4,6 +4,8 @@
 #define INCLUDED_RDMA_IO_SOFTROCE_QUEUE_PAIR_H
 
 #include "core/doorbell.h"
+#include "core/log.h"
+#include "io/softroce/cm_connection.h"
 #include "io/softroce/icrc_check.h"
 #include "io/softroce/requester.h"
 #include "io/softroce/responder.h"
@@ -11,7 +13,9 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace gr {
 namespace rdma {
@@ -28,10 +32,11 @@ namespace softroce {
 struct queue_pair {
     explicit queue_pair(const endpoint_config& config);
 
-    const std::uint32_t qpn;
-    const std::uint32_t dest_qpn;
+    const endpoint_config config;
     const service_type service;
-    // Set before the queue pair is added to a device.
+    // Set before the queue pair is added to a device; by the pump when the CM connects.
+    std::uint32_t qpn;
+    std::uint32_t dest_qpn;
     std::uint32_t own_address = 0;
     std::uint32_t peer_address = 0; //!< 0: any (UC only)
 
@@ -46,15 +51,44 @@ struct queue_pair {
     std::atomic<endpoint_state> state{ endpoint_state::connecting };
 
     // Pump thread only, while the queue pair is on a device.
-    responder rx;
-    requester tx;
+    std::optional<responder> rx; //!< never empty
+    std::optional<requester> tx; //!< never empty
     icrc_check icrc;
+    bool may_send = false; //!< connected as far as this side knows
+
+    // Connection manager; unused by static connections.
+    bool uses_cm = false;
+    bool listens = false;
+    std::uint16_t port = 0;             //!< the listener's
+    std::uint32_t mtu_limit = 4096;     //!< what fits the interface and the user's wish
+    std::vector<std::uint32_t> allowed; //!< peers that may connect; empty: all
+    std::optional<cm_connection> cm;
+    core::rate_limit refusals;          //!< of the log
+    std::atomic<bool> leaving{ false }; //!< the user wants to disconnect
+    bool left = false; //!< the pump has done that; guarded by the device's mutex
+
+    //! Are data packets for this QPN expected?
+    bool open_for_data() const noexcept
+    {
+        return !uses_cm || (cm && (cm->state() == cm_state::rep_sent ||
+                                   cm->state() == cm_state::established));
+    }
+    //! Make both machines anew, for a peer. Pump thread, or before it is added.
+    void configure(std::uint32_t remote_qpn,
+                   std::uint32_t psn,
+                   std::uint32_t remote_psn,
+                   std::uint32_t mtu,
+                   bool wait_for_peer);
+    //! The memory that slots refer to, before it is added.
+    void attach(const mem::region& ring, const mem::region& headers);
 
     //! Pump thread, or any once the pump is out.
     void set_state(endpoint_state next, const std::string& why);
     std::string status_text() const;
 
 private:
+    mem::region d_ring;
+    mem::region d_headers;
     mutable std::mutex d_mutex; // guards d_why
     std::string d_why;
 };

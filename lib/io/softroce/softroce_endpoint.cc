@@ -5,11 +5,13 @@
 #include "core/clock.h"
 #include "core/sizes.h"
 #include "io/softroce/ipv4.h"
+#include "wire/cma.h"
 
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
 #include <gnuradio/rdma/error.h>
+#include <sstream>
 
 namespace gr {
 namespace rdma {
@@ -24,6 +26,7 @@ constexpr std::uint32_t most_24_bits = 0xffffff;
 constexpr std::uint64_t most_depth = 1 << 20;
 constexpr std::uint64_t most_message_bytes = 1 << 30;
 constexpr std::int64_t longest_ack_timeout_ns = INT64_C(8796093022208); // code 31 of CMs
+constexpr std::uint16_t default_port = 18515;
 
 void check_24_bits(const char* name, std::uint32_t value)
 {
@@ -34,10 +37,11 @@ void check_24_bits(const char* name, std::uint32_t value)
 
 void check_static(const endpoint_config& c)
 {
-    if (!c.listen.empty() || c.qpn == 0)
-        throw config_error("qpn is missing: the softroce endpoint makes static "
-                           "connections; give qpn and "
-                           "remote_qpn (both sides crosswise), source and connect");
+    if (!c.listen.empty())
+        throw config_error(
+            "listen='" + c.listen + "' and qpn=" + std::to_string(c.qpn) +
+            " do not go together: a static connection (qpn) does not listen; "
+            "give source and connect instead, or leave qpn out");
     check_24_bits("qpn", c.qpn);
     check_24_bits("remote_qpn", c.remote_qpn);
     check_24_bits("psn", c.psn);
@@ -72,9 +76,38 @@ void check_range(const char* name,
                            std::to_string(most) + " are possible");
 }
 
+void check_cm(const endpoint_config& c)
+{
+    if (c.remote_qpn != 0)
+        throw config_error("qpn is missing: remote_qpn=" + std::to_string(c.remote_qpn) +
+                           " makes a static connection, which needs both");
+    if (c.listen.empty() == c.connect.empty())
+        throw config_error(
+            c.listen.empty()
+                ? "listen or connect is missing: wait for a peer with "
+                  "listen=HOST[:PORT], or call one with connect=HOST[:PORT]; "
+                  "a static connection needs qpn"
+                : "listen='" + c.listen + "' and connect='" + c.connect +
+                      "' do not go together; give one of them");
+    split_host_port(c.listen, default_port, "listen");
+    split_host_port(c.connect, default_port, "connect");
+    if (c.service == service_type::ud)
+        throw config_error(
+            "service=ud is not possible on a softroce connection; use rc or uc");
+    if (c.private_data.size() > wire::cma_req_consumer_bytes)
+        throw config_error("private_data has " + std::to_string(c.private_data.size()) +
+                           " bytes; at most " +
+                           std::to_string(wire::cma_req_consumer_bytes) + " fit");
+    if (!c.peers.empty() && c.listen.empty())
+        throw config_error("peers='" + c.peers +
+                           "' says who may connect, so it needs listen");
+    if (c.connect_timeout_ns <= 0)
+        throw config_error("connect_timeout must be above 0");
+}
+
 void check_common(const endpoint_config& c)
 {
-    if (!is_path_mtu(c.mtu))
+    if (c.mtu != 0 && !is_path_mtu(c.mtu))
         throw config_error("mtu=" + std::to_string(c.mtu) +
                            " is no path MTU; use 256, 512, 1024, 2048 or 4096");
     check_range("recv_depth", c.recv_depth, 1, most_depth);
@@ -97,7 +130,10 @@ void check_common(const endpoint_config& c)
 const endpoint_config& checked(const endpoint_config& c)
 {
     check_common(c);
-    check_static(c);
+    if (c.qpn != 0)
+        check_static(c);
+    else
+        check_cm(c);
     return c;
 }
 
@@ -106,6 +142,8 @@ const endpoint_config& checked(const endpoint_config& c)
 softroce_endpoint::softroce_endpoint(const endpoint_config& config)
     : d_config(checked(config)), d_qp(std::make_unique<queue_pair>(config))
 {
+    d_qp->uses_cm = config.qpn == 0;
+    d_qp->may_send = !d_qp->uses_cm;
 }
 
 softroce_endpoint::~softroce_endpoint() { stop(); }
@@ -116,7 +154,7 @@ void softroce_endpoint::attach(const mem::region& ring, const mem::region& heade
         throw config_error(
             "memory: the softroce endpoint writes with the CPU, which cannot "
             "store into this memory; use a host ring");
-    d_qp->rx.attach(ring, headers);
+    d_qp->attach(ring, headers);
 }
 
 void softroce_endpoint::open()
@@ -128,18 +166,42 @@ void softroce_endpoint::open()
 void softroce_endpoint::resolve()
 {
     const endpoint_config& c = d_config;
-    std::uint32_t& own = d_qp->own_address;
-    std::uint32_t& peer = d_qp->peer_address;
-    if (!c.connect.empty())
-        peer = resolve_ipv4(c.connect, "connect");
-    own =
-        c.source.empty() ? route_source_ipv4(peer) : resolve_own_ipv4(c.source, "source");
-    if (own == peer && c.qpn == c.remote_qpn)
+    queue_pair& qp = *d_qp;
+    qp.listens = qp.uses_cm && !c.listen.empty();
+    const char* const parameter = qp.listens ? "listen" : "connect";
+    const host_port at = split_host_port(
+        qp.listens ? c.listen : c.connect, qp.uses_cm ? default_port : 0, parameter);
+    qp.port = at.port;
+    if (qp.listens) {
+        qp.own_address =
+            resolve_own_ipv4(at.host.empty() ? c.source : at.host, parameter);
+        resolve_peers();
+    } else {
+        if (!at.host.empty())
+            qp.peer_address = resolve_ipv4(at.host, parameter);
+        qp.own_address = c.source.empty() ? route_source_ipv4(qp.peer_address)
+                                          : resolve_own_ipv4(c.source, "source");
+    }
+    if (!qp.uses_cm && qp.own_address == qp.peer_address && c.qpn == c.remote_qpn)
         throw config_error(
-            "source and connect are both " + ipv4_text(own) +
+            "source and connect are both " + ipv4_text(qp.own_address) +
             " with qpn=remote_qpn=" + std::to_string(c.qpn) +
             ": a queue pair cannot talk to itself; two programs on one machine "
             "use 127.0.0.1 and 127.0.0.2");
+    const std::uint32_t fits = interface_path_mtu_ipv4(qp.own_address);
+    if (fits == 0 || c.mtu > fits)
+        throw config_error(
+            "mtu=" + std::to_string(c.mtu) + " does not fit the interface of " +
+            ipv4_text(qp.own_address) + ", whose packets hold " + std::to_string(fits) +
+            "; use that, or raise the interface's MTU (4200 for mtu=4096)");
+    qp.mtu_limit = c.mtu != 0 ? c.mtu : fits;
+}
+
+void softroce_endpoint::resolve_peers()
+{
+    std::stringstream list(d_config.peers);
+    for (std::string name; std::getline(list, name, ',');)
+        d_qp->allowed.push_back(resolve_ipv4(name, "peers"));
 }
 
 void softroce_endpoint::open_unlocked()
@@ -257,7 +319,7 @@ bool softroce_endpoint::wait_sendable(std::int64_t timeout_ns) noexcept
 
 gap softroce_endpoint::trailing_gap() const noexcept
 {
-    return d_finished.load(std::memory_order_acquire) ? d_qp->rx.pending_gap() : gap();
+    return d_finished.load(std::memory_order_acquire) ? d_qp->rx->pending_gap() : gap();
 }
 
 endpoint_state softroce_endpoint::state() const noexcept
@@ -269,36 +331,38 @@ endpoint_state softroce_endpoint::state() const noexcept
 
 std::string softroce_endpoint::status_text() const
 {
-    if (state() == endpoint_state::connecting)
-        return "waiting for " +
-               (d_config.connect.empty() ? "a sender" : d_config.connect) +
-               " to speak over UDP 4791";
-    return d_qp->status_text();
+    if (state() != endpoint_state::connecting)
+        return d_qp->status_text();
+    if (d_qp->listens)
+        return "listening on " + d_config.listen;
+    if (d_qp->uses_cm)
+        return "connecting to " + d_config.connect;
+    return "waiting for " + (d_config.connect.empty() ? "a sender" : d_config.connect) +
+           " to speak over UDP 4791";
 }
 
 std::string softroce_endpoint::description() const
 {
-    const std::string own = d_config.source.empty() ? "any" : d_config.source;
-    const std::string peer = d_config.connect.empty() ? "any" : d_config.connect;
     const char* strategy = "not open";
     {
         std::lock_guard<std::mutex> lock(d_send_mutex);
         if (d_device)
             strategy = d_device->has_gro() ? "recvmmsg with UDP GRO" : "recvmmsg";
     }
-    char text[256];
-    std::snprintf(text,
-                  sizeof text,
-                  "softroce %s %s qpn 0x%" PRIx32 " <-> %s qpn 0x%" PRIx32
-                  ", mtu %" PRIu32 ", static, %s",
-                  to_string(d_config.service),
-                  own.c_str(),
-                  d_config.qpn,
-                  peer.c_str(),
-                  d_config.remote_qpn,
-                  d_config.mtu,
-                  strategy);
-    return text;
+    const endpoint_config& c = d_config;
+    std::string text = std::string("softroce ") + to_string(c.service);
+    if (!d_qp->uses_cm) {
+        char qpns[64];
+        std::snprintf(
+            qpns, sizeof qpns, ", qpn 0x%" PRIx32 " <-> 0x%" PRIx32, c.qpn, c.remote_qpn);
+        text += " static, " + (c.source.empty() ? "any" : c.source) + " <-> " +
+                (c.connect.empty() ? "any" : c.connect) + qpns;
+    } else {
+        text += c.listen.empty() ? ", connecting to " + c.connect
+                                 : ", listening on " + c.listen;
+    }
+    const std::uint32_t mtu = d_qp->uses_cm ? d_qp->mtu_limit : c.mtu ? c.mtu : 1024;
+    return text + ", mtu " + std::to_string(mtu) + ", " + strategy;
 }
 
 void softroce_endpoint::stop() noexcept
@@ -314,11 +378,13 @@ void softroce_endpoint::stop() noexcept
         last.swap(d_device);
     }
     if (last) {
+        if (d_qp->uses_cm && d_started.load())
+            last->disconnect(*d_qp);
         last->remove(*d_qp);
         last.reset();
     }
     // The pump is out: this thread now has its ends of the queues.
-    d_qp->tx.abort(wc_status::flushed);
+    d_qp->tx->abort(wc_status::flushed);
     recv_slot slot;
     while (d_qp->slots.pop(slot)) {
         completion flushed;
@@ -327,7 +393,9 @@ void softroce_endpoint::stop() noexcept
         d_qp->completions.push(flushed);
     }
     d_finished.store(true, std::memory_order_release);
-    if (d_started.load() && d_qp->state.load() != endpoint_state::failed)
+    const endpoint_state before = d_qp->state.load();
+    if (d_started.load() && before != endpoint_state::failed &&
+        before != endpoint_state::closed)
         d_qp->set_state(endpoint_state::idle, "");
     d_qp->readable.ring();
     d_qp->sendable.ring();

@@ -48,6 +48,7 @@ public:
 
 private:
     void resolve();
+    void resolve_peers();
     void open_unlocked();
     template <typename Ready>
     bool wait(core::doorbell& bell, Ready ready, std::int64_t timeout_ns) noexcept;

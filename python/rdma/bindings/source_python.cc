@@ -34,12 +34,14 @@ Connection
   endpoint       auto, softroce (RoCEv2 in user space), verbs or inproc
   service        rc, uc or ud
   source         own address, such as 127.0.0.1
-  connect        the peer's address
-  listen         HOST[:PORT] for the connection manager
+  listen         HOST[:PORT]: wait for a peer to connect (port 18515 unless given)
+  connect        HOST[:PORT]: call a peer that listens; the peer's HOST if static
+  peers          listen: who may connect, addresses by comma; empty: anyone
   qpn, psn       own queue pair number, and the first PSN that this side sends (24 bits)
   remote_qpn, remote_psn
                  the peer's. qpn given: a static connection, both sides told all numbers
-  mtu            path MTU in bytes: 256, 512, 1024, 2048 or 4096
+  mtu            path MTU in bytes: 256, 512, 1024, 2048 or 4096; 0: what fits
+                 (listen, connect), 1024 (static)
   memory         where the ring lives: auto, host or cuda:N
   wait           hybrid (spin briefly, then sleep), busy or event
 
@@ -69,6 +71,7 @@ gr::rdma::source::sptr make(const str_argument& sample,
                             const int_argument& psn,
                             const int_argument& remote_psn,
                             const int_argument& mtu,
+                            const str_argument& peers,
                             const str_argument& memory,
                             const str_argument& wait,
                             const int_argument& tag_every,
@@ -91,6 +94,7 @@ gr::rdma::source::sptr make(const str_argument& sample,
     c.psn = number_of<std::uint32_t>(psn, "psn");
     c.remote_psn = number_of<std::uint32_t>(remote_psn, "remote_psn");
     c.mtu = number_of<std::uint32_t>(mtu, "mtu");
+    c.peers = text_of(peers, "peers");
     c.memory = text_of(memory, "memory");
     c.wait = text_of(wait, "wait");
     c.tag_every = number_of<unsigned>(tag_every, "tag_every");
@@ -127,6 +131,7 @@ void bind_source(py::module_& m)
              py::arg("psn") = d.psn,
              py::arg("remote_psn") = d.remote_psn,
              py::arg("mtu") = d.mtu,
+             py::arg("peers") = d.peers,
              py::arg("memory") = d.memory,
              py::arg("wait") = d.wait,
              py::arg("tag_every") = d.tag_every,

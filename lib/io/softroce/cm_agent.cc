@@ -1,0 +1,324 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "io/softroce/cm_agent.h"
+
+#include "core/clock.h"
+#include "io/softroce/ipv4.h"
+#include "wire/cma.h"
+
+#include <algorithm>
+
+namespace gr {
+namespace rdma {
+namespace io {
+namespace softroce {
+
+namespace {
+
+// The REJ's words for people, with what they can do.
+std::string words(const queue_pair& qp)
+{
+    const cm_connection& cm = *qp.cm;
+    const std::string peer =
+        ipv4_text(qp.peer_address) + ":" + std::to_string(cm.settings().port);
+    if (cm.state() == cm_state::failed)
+        return "no answer from " + peer + " within " +
+               std::to_string(cm.settings().patience_ns / 1000000) +
+               " ms; is a receiver listening there, and is UDP port 4791 open between it "
+               "and " +
+               ipv4_text(qp.own_address) + "?";
+    std::string text =
+        "the peer " + peer + " refused the connection: " + wire::to_string(cm.reason()) +
+        " (reason " + std::to_string(static_cast<unsigned>(cm.reason())) + ")";
+    switch (cm.reason()) {
+    case wire::cm_rej_reason::invalid_service_id:
+        return text + "; nobody listens on port " + std::to_string(cm.settings().port);
+    case wire::cm_rej_reason::no_resources:
+        return text + "; it has a connection already";
+    case wire::cm_rej_reason::invalid_transport_service_type:
+        return text + "; give both sides the same service (this one has " +
+               to_string(qp.service) + ")";
+    case wire::cm_rej_reason::consumer_reject:
+        return text + "; its list of peers may not have " + ipv4_text(qp.own_address);
+    default:
+        return text;
+    }
+}
+
+} // namespace
+
+cm_agent::cm_agent()
+{
+    std::random_device entropy;
+    d_random.seed((std::uint64_t(entropy()) << 32) | entropy());
+    d_guid = d_random() | 1;
+}
+
+void cm_agent::push(std::uint32_t to, const wire::cm_message& m)
+{
+    if (d_count == outbox_size)
+        return; // the peer asks again
+    d_outbox[(d_first + d_count) % outbox_size] = { to, m };
+    ++d_count;
+}
+
+bool cm_agent::take(cm_outgoing& out)
+{
+    if (d_count == 0)
+        return false;
+    out = d_outbox[d_first];
+    d_first = (d_first + 1) % outbox_size;
+    --d_count;
+    return true;
+}
+
+void cm_agent::collect(queue_pair& qp)
+{
+    wire::cm_message m;
+    while (qp.cm && qp.cm->take(m))
+        push(qp.cm->peer().address.v4(), m);
+}
+
+void cm_agent::on_packet(const wire::packet& p,
+                         std::uint32_t from,
+                         const std::vector<queue_pair*>& all,
+                         std::int64_t now_ns)
+{
+    const auto count = [&](counter counters::*field) {
+        for (queue_pair* qp : all)
+            if (qp->uses_cm)
+                (qp->counts.*field).add();
+    };
+    if (p.deth.qkey != wire::cm_qkey) {
+        count(&counters::dropped_qkey);
+        return;
+    }
+    wire::cm_message m;
+    if (wire::parse_cm(p.payload, p.payload_bytes, m) != wire::cm_parse_status::ok) {
+        count(&counters::cm_malformed);
+        return;
+    }
+    const auto address = wire::ip_address::ipv4(from);
+    for (queue_pair* qp : all) {
+        if (!qp->cm)
+            continue;
+        const cm_state before = qp->cm->state();
+        if (!qp->cm->on_message(m, address, now_ns))
+            continue;
+        collect(*qp);
+        follow(*qp, before);
+        return;
+    }
+    if (std::holds_alternative<wire::cm_req>(m.body)) {
+        on_request(m, from, all, now_ns);
+    } else if (const auto* dreq = std::get_if<wire::cm_dreq>(&m.body)) {
+        // A connection that is over here: let the peer end its half at once.
+        wire::cm_drep drep;
+        drep.local_comm_id = dreq->remote_comm_id;
+        drep.remote_comm_id = dreq->local_comm_id;
+        wire::cm_message answer;
+        answer.transaction_id = m.transaction_id;
+        answer.body = drep;
+        push(from, answer);
+        count(&counters::cm_ignored);
+    } else {
+        count(&counters::cm_ignored);
+    }
+}
+
+void cm_agent::on_request(const wire::cm_message& m,
+                          std::uint32_t from,
+                          const std::vector<queue_pair*>& all,
+                          std::int64_t now_ns)
+{
+    const auto& req = std::get<wire::cm_req>(m.body);
+    std::uint16_t port = 0;
+    const bool known = wire::cma_port_of(req.service_id, wire::cma_port_space::tcp, port);
+    queue_pair* busy = nullptr;
+    for (queue_pair* qp : all) {
+        if (!known || !qp->listens || qp->port != port || qp->leaving.load())
+            continue;
+        qp->counts.cm_requests.add();
+        if (!qp->allowed.empty() &&
+            std::find(qp->allowed.begin(), qp->allowed.end(), from) ==
+                qp->allowed.end()) {
+            refuse(m, from, wire::cm_rej_reason::consumer_reject, qp);
+            return;
+        }
+        if (qp->cm) {
+            busy = qp;
+            continue;
+        }
+        start(*qp, from);
+        if (qp->cm->accept(m, wire::ip_address::ipv4(from), now_ns)) {
+            const cm_peer& peer = qp->cm->peer();
+            qp->peer_address = from;
+            qp->icrc = icrc_check();
+            qp->configure(peer.qpn,
+                          qp->cm->settings().first_psn.value(),
+                          peer.first_psn.value(),
+                          peer.mtu,
+                          false);
+            collect(*qp);
+        } else {
+            qp->counts.cm_refused.add();
+            collect(*qp);
+            qp->cm.reset();
+        }
+        return;
+    }
+    if (!busy) {
+        refuse(m, from, wire::cm_rej_reason::invalid_service_id, nullptr);
+        return;
+    }
+    const bool reused = busy->cm->peer().comm_id == req.local_comm_id &&
+                        busy->cm->peer().address == wire::ip_address::ipv4(from);
+    refuse(m,
+           from,
+           reused ? wire::cm_rej_reason::stale_connection
+                  : wire::cm_rej_reason::no_resources,
+           busy);
+}
+
+void cm_agent::refuse(const wire::cm_message& m,
+                      std::uint32_t from,
+                      wire::cm_rej_reason reason,
+                      queue_pair* listener)
+{
+    wire::cm_rej rej;
+    rej.remote_comm_id = std::get<wire::cm_req>(m.body).local_comm_id;
+    rej.answered = wire::cm_answered::req;
+    rej.reason = reason;
+    wire::cm_message answer;
+    answer.transaction_id = m.transaction_id;
+    answer.body = rej;
+    push(from, answer);
+    if (!listener)
+        return;
+    listener->counts.cm_refused.add();
+    if (listener->config.log && listener->refusals.pass(core::monotonic_ns()))
+        listener->config.log(core::log_level::warn,
+                             "refused a connection from " + ipv4_text(from) + ": " +
+                                 wire::to_string(reason));
+}
+
+// Identifiers are drawn for each connection: an old peer's packets fit none.
+void cm_agent::start(queue_pair& qp, std::uint32_t peer)
+{
+    cm_settings s;
+    s.service = qp.service;
+    s.own = wire::ip_address::ipv4(qp.own_address);
+    s.peer = wire::ip_address::ipv4(peer);
+    s.own_port = static_cast<std::uint16_t>(0xc000 | (d_random() & 0x3fff));
+    s.port = qp.port;
+    s.comm_id = static_cast<std::uint32_t>(d_random()) | 1;
+    s.transaction_id = d_random();
+    s.guid = d_guid;
+    s.qpn = qp.qpn;
+    s.first_psn = wire::psn(static_cast<std::uint32_t>(d_random() & wire::psn::mask));
+    s.mtu = qp.mtu_limit;
+    s.private_data = qp.config.private_data;
+    s.retry_count = qp.config.retry_count;
+    s.rnr_retry = qp.config.rnr_retry;
+    s.ack_timeout_ns = qp.config.ack_timeout_ns;
+    s.patience_ns = qp.config.connect_timeout_ns;
+    qp.cm.emplace(s);
+}
+
+bool cm_agent::serve(queue_pair& qp, std::int64_t now_ns)
+{
+    if (qp.leaving.load(std::memory_order_acquire)) {
+        if (!qp.cm)
+            return true;
+        qp.may_send = false;
+        qp.cm->disconnect(now_ns);
+    } else if (!qp.listens && !qp.cm) {
+        start(qp, qp.peer_address);
+        qp.cm->connect(now_ns);
+    }
+    if (!qp.cm)
+        return false;
+    const cm_state before = qp.cm->state();
+    qp.cm->on_time(now_ns);
+    collect(qp);
+    follow(qp, before);
+    if (!qp.leaving.load(std::memory_order_acquire))
+        return false;
+    return !qp.cm || qp.cm->state() == cm_state::closed ||
+           qp.cm->state() == cm_state::refused || qp.cm->state() == cm_state::failed;
+}
+
+void cm_agent::on_data(queue_pair& qp)
+{
+    const cm_state before = qp.cm->state();
+    qp.cm->on_data();
+    follow(qp, before);
+}
+
+// What a change of the connection's state means to the queue pair.
+void cm_agent::follow(queue_pair& qp, cm_state before)
+{
+    const cm_state now = qp.cm->state();
+    if (now == before)
+        return;
+    switch (now) {
+    case cm_state::established:
+        connected(qp);
+        break;
+    case cm_state::closed:
+        qp.may_send = false;
+        qp.tx->abort(wc_status::flushed);
+        if (!qp.leaving.load())
+            qp.set_state(endpoint_state::closed,
+                         "the peer " + ipv4_text(qp.peer_address) +
+                             " closed the connection");
+        break;
+    case cm_state::refused:
+    case cm_state::failed:
+        qp.may_send = false;
+        if (qp.listens && before == cm_state::rep_sent) {
+            // The next one may do better.
+            qp.counts.cm_timeouts.add();
+            qp.cm.reset();
+            return;
+        }
+        qp.tx->abort(wc_status::flushed);
+        qp.set_state(endpoint_state::failed, words(qp));
+        break;
+    default:
+        break;
+    }
+}
+
+void cm_agent::connected(queue_pair& qp)
+{
+    if (!qp.listens) {
+        const cm_peer& peer = qp.cm->peer();
+        qp.configure(peer.qpn,
+                     qp.cm->settings().first_psn.value(),
+                     peer.first_psn.value(),
+                     peer.mtu,
+                     false);
+    }
+    qp.may_send = true;
+    qp.set_state(endpoint_state::connected, "");
+}
+
+std::int64_t cm_agent::ready_in(const queue_pair& qp, std::int64_t now_ns) noexcept
+{
+    if (!qp.uses_cm)
+        return INT64_MAX;
+    if (!qp.cm)
+        return qp.listens && !qp.leaving.load() ? INT64_MAX : 0;
+    if (qp.leaving.load(std::memory_order_acquire) &&
+        qp.cm->state() != cm_state::dreq_sent)
+        return 0;
+    const std::int64_t deadline = qp.cm->deadline();
+    return deadline == INT64_MAX ? deadline
+                                 : std::max<std::int64_t>(0, deadline - now_ns);
+}
+
+} // namespace softroce
+} // namespace io
+} // namespace rdma
+} // namespace gr

@@ -1,0 +1,82 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef INCLUDED_RDMA_IO_SOFTROCE_CM_AGENT_H
+#define INCLUDED_RDMA_IO_SOFTROCE_CM_AGENT_H
+
+#include "io/softroce/queue_pair.h"
+
+#include <array>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+namespace gr {
+namespace rdma {
+namespace io {
+namespace softroce {
+
+//! One message to QP1 of \p destination (IPv4, host byte order).
+struct cm_outgoing {
+    std::uint32_t destination = 0;
+    wire::cm_message message;
+};
+
+/*!
+ * \brief The connection manager of one own address: finds whom a message is for, answers
+ * what is for nobody, and turns the end of a handshake into a connected queue pair.
+ *
+ * Memory is bounded whatever a peer sends: one connection per queue pair, and a queue of
+ * messages that drops (the peer asks again). Pump thread only; times are
+ * core::monotonic_ns().
+ */
+class cm_agent
+{
+public:
+    cm_agent();
+
+    /*!
+     * \brief Take one packet for QP1 whose ICRC is right.
+     * \param all the queue pairs of this address
+     */
+    void on_packet(const wire::packet& packet,
+                   std::uint32_t from,
+                   const std::vector<queue_pair*>& all,
+                   std::int64_t now_ns);
+    //! Connect, time out, disconnect as \p qp needs. \return true if \p qp may be let go
+    bool serve(queue_pair& qp, std::int64_t now_ns);
+    //! A data packet came for \p qp.
+    void on_data(queue_pair& qp);
+    //! Nanoseconds until serve() has something to do.
+    static std::int64_t ready_in(const queue_pair& qp, std::int64_t now_ns) noexcept;
+    //! The next message to send. \return false: none
+    bool take(cm_outgoing& out);
+
+private:
+    void on_request(const wire::cm_message& m,
+                    std::uint32_t from,
+                    const std::vector<queue_pair*>& all,
+                    std::int64_t now_ns);
+    void refuse(const wire::cm_message& m,
+                std::uint32_t from,
+                wire::cm_rej_reason reason,
+                queue_pair* listener);
+    void start(queue_pair& qp, std::uint32_t peer);
+    void follow(queue_pair& qp, cm_state before);
+    void connected(queue_pair& qp);
+    void collect(queue_pair& qp);
+    void push(std::uint32_t to, const wire::cm_message& m);
+
+    static constexpr std::size_t outbox_size = 64;
+    std::array<cm_outgoing, outbox_size> d_outbox;
+    std::size_t d_first = 0;
+    std::size_t d_count = 0;
+    std::mt19937_64 d_random; // identifiers only: nothing secret hangs on them
+    std::uint64_t d_guid;
+};
+
+} // namespace softroce
+} // namespace io
+} // namespace rdma
+} // namespace gr
+
+#endif /* INCLUDED_RDMA_IO_SOFTROCE_CM_AGENT_H */
