@@ -18,7 +18,7 @@ namespace dsp {
  * carries its length, and so does the message behind it, full or not. Hence:
  *
  * - a message that states its length is short, unless it is at least as long as the slot,
- *   whose size is known from the first short message on: its start to the next mark;
+ *   whose size the last short message told: from its start to the next mark;
  * - padding runs from the stated end to the next mark (of any kind), and is empty where
  *   that mark stands at the end, as in GNU Radio's own tagged streams.
  *
