@@ -85,14 +85,15 @@ class loading(unittest.TestCase):
 class parameters(unittest.TestCase):
     def test_names_and_defaults_are_those_of_the_python_block(self):
         # Defaults that differ on purpose: a flowgraph on one machine that works as it stands.
-        example = {"source", "connect", "qpn", "remote_qpn", "rate"}
+        example = {"source", "connect", "listen", "qpn", "remote_qpn", "rate"}
+        # Of the editor alone: which of the others are shown and passed on.
+        own = {"connection"}
         for key, block in BLOCKS.items():
             defaults = dict(re.findall(r"(\w+): \w+ = ([^,)]*)", block.__init__.__doc__))
             described = {p["id"]: p["default"] for p in description(key)["parameters"]}
-            self.assertEqual(set(described) - set(defaults), set())
-            self.assertEqual(set(defaults) - set(described),
-                             {"listen"} if key == "rdma_source" else set())
-            for name in set(described) - example:
+            self.assertEqual(set(described) - set(defaults) - own, set())
+            self.assertEqual(set(defaults) - set(described), set())
+            for name in set(described) - example - own:
                 with self.subTest(block=key, parameter=name):
                     ours = described[name].replace("window.WIN_", "").lower()
                     self.assertEqual(ours, defaults[name].strip("'").lower().removesuffix(".0"))
@@ -142,10 +143,11 @@ class early_refusals(unittest.TestCase):
                                  dict(sample="fc32", message_bytes="4100"),
                                  dict(vlen="3", message_bytes="4096"), dict(vlen="0"),
                                  dict(buffers="1"), dict(header_bytes="-1"), dict(rate="-1"),
-                                 dict(qpn="0"), dict(qpn="1"), dict(qpn="1 << 24"),
-                                 dict(remote_qpn="0"),
-                                 dict(psn="1 << 24"), dict(remote_psn="-1"),
-                                 dict(tag_every="-1"), dict(source="127.0.0.2")]),
+                                 dict(tag_every="-1"),
+                                 *(dict(connection="static", **numbers) for numbers in (
+                                     dict(qpn="0"), dict(qpn="1"), dict(qpn="1 << 24"),
+                                     dict(remote_qpn="0"), dict(psn="1 << 24"),
+                                     dict(remote_psn="-1"), dict(source="127.0.0.2")))]),
                 ("rdma_spectrometer", [dict(length="1000"), dict(length="8"),
                                        dict(length="131072"), dict(vlen="0"),
                                        dict(average="0"), dict(overlap="1024"),
@@ -158,7 +160,9 @@ class early_refusals(unittest.TestCase):
         for key, right in (
                 ("rdma_source", [{}, dict(sample="byte", message_bytes="4097"),
                                  dict(vlen="3", message_bytes="12"), dict(buffers="2"),
-                                 dict(header_bytes="28"), dict(rate="0"), dict(tag_every="0")]),
+                                 dict(header_bytes="28"), dict(rate="0"), dict(tag_every="0"),
+                                 dict(connection="connect"), dict(connection="static"),
+                                 dict(qpn="0")]),
                 ("rdma_spectrometer", [{}, dict(length="16"), dict(length="65536"),
                                        dict(overlap="1023"), dict(fftshift="False")])):
             for given in right:
