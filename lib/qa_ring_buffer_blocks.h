@@ -274,6 +274,21 @@ private:
     std::vector<tag_t> d_tags;
 };
 
+using source_sptr = std::shared_ptr<counting_source>;
+using recorder_sptr = std::shared_ptr<recorder>;
+
+inline source_sptr make_source(source_options o, type_ref type)
+{
+    o.type = type;
+    return gnuradio::make_block_sptr<counting_source>(o);
+}
+
+inline recorder_sptr make_recorder(recorder_options o, type_ref type)
+{
+    o.type = type;
+    return gnuradio::make_block_sptr<recorder>(o);
+}
+
 } // namespace testing
 } // namespace rdma
 } // namespace gr
