@@ -167,7 +167,8 @@ BOOST_AUTO_TEST_CASE(ignores_old_and_impossible_acknowledgements)
     }
     for (const std::uint32_t k : { 8u, 9u, 1000u, 0x800000u }) { // never sent
         BOOST_TEST(!b.ack(k));
-        BOOST_TEST(!b.ask_again(k + 1));
+        BOOST_TEST(!b.ask_again(k));
+        BOOST_TEST(!b.nak(wire::nak_code::invalid_request, k));
     }
     BOOST_TEST(b.send() == -1);
     BOOST_TEST((b.tx.failure() == wc_status::success));
@@ -366,4 +367,25 @@ BOOST_AUTO_TEST_CASE(retransmissions_that_do_not_end_a_message_are_acknowledged)
     BOOST_TEST(b.ask_again(1) == false);
     BOOST_TEST((b.drain() == range(1, 3)));
     BOOST_TEST(b.last.packet.bth.ack_request);
+}
+
+BOOST_AUTO_TEST_CASE(retransmissions_do_not_wait_for_the_pace)
+{
+    requester_config c = rc_config();
+    c.rate_bytes = 1000;
+    requester_bench b(c);
+    b.post(300 * mtu);
+    for (std::uint32_t acked = 0; b.tx.ready_in(b.now_ns) == 0; ++acked) {
+        BOOST_REQUIRE(b.send() == long(acked));
+        b.ack(acked);
+    }
+    const std::int64_t wait = b.tx.ready_in(b.now_ns);
+    BOOST_TEST(wait > 0);
+    b.now_ns += wait;
+    const long last = b.send();
+    BOOST_REQUIRE(last > 0);
+    b.ask_again(static_cast<std::uint32_t>(last));
+    BOOST_TEST(b.tx.ready_in(b.now_ns) == 0);
+    BOOST_TEST(b.send() == last);
+    BOOST_TEST(b.tx.ready_in(b.now_ns) > 0); // what follows is new
 }

@@ -160,8 +160,9 @@ bool requester::on_acknowledge(const wire::packet& p, std::int64_t now_ns) noexc
         d_config.first_psn + static_cast<std::uint32_t>(d_una & wire::psn::mask);
     const std::int32_t ahead =
         wire::psn::distance(una, is_ack ? p.bth.psn + 1 : p.bth.psn);
-    if (ahead < 0 || static_cast<std::uint64_t>(ahead) > d_highest - d_una)
-        return false; // an old acknowledgement, or one for what was never sent
+    // An old one, or one for what was never sent.
+    if (ahead < 0 || static_cast<std::uint64_t>(ahead) + !is_ack > d_highest - d_una)
+        return false;
     d_heard = true;
     const std::uint64_t upto = d_una + static_cast<std::uint64_t>(ahead);
     bool any = acknowledge_below(upto, now_ns);
@@ -264,7 +265,8 @@ std::int64_t requester::ready_in(std::int64_t now_ns) const noexcept
         d_next < d_loaded || (d_count < d_flight.size() && !d_requests.empty());
     if (more && window_open()) {
         std::int64_t send = std::max(now_ns, d_rnr_ns);
-        if (d_config.rate_bytes > 0 && d_tokens < 0)
+        const bool paced = d_config.rate_bytes > 0 && d_next >= d_highest;
+        if (paced && d_tokens < 0)
             send = std::max(
                 send,
                 d_tokens_ns + 1 +
