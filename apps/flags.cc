@@ -110,11 +110,14 @@ void flags::choice(const char* name,
                    std::vector<std::string> words,
                    const char* help)
 {
-    const std::string unit = joined(words, "|");
+    // A long list goes to the text, so that the column of flags stays narrow.
+    const std::string all = joined(words, "|");
+    const bool fits = all.size() <= 12;
+    const std::string text = fits ? help : std::string(help) + ": " + joined(words, ", ");
     add(name,
-        unit.c_str(),
+        fits ? all.c_str() : "NAME",
         value,
-        help,
+        text.c_str(),
         [&value, words](const std::string& flag, const std::string& t) {
             if (std::find(words.begin(), words.end(), t) == words.end())
                 throw usage_error(flag + "='" + t + "': give one of " +
@@ -170,7 +173,7 @@ void flags::number(const char* name,
     const std::string unit_text = unit;
     add(name,
         unit,
-        value != 0 ? shown_number(value) : "",
+        value > 0 ? shown_number(value) : "",
         help,
         [&value, min, max, unit_text](const std::string& flag, const std::string& t) {
             value = parse_number(flag, t, min, max, unit_text);
@@ -281,8 +284,10 @@ std::string flags::help() const
 {
     std::ostringstream out;
     out << d_about << "\n";
-    for (const auto& one : d_groups)
-        out << "\n" << *one;
+    for (const auto& one : d_groups) {
+        out << "\n";
+        one->print(out, 28); // one column for all groups
+    }
     out << "\n" << d_examples;
     return out.str();
 }

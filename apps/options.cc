@@ -23,8 +23,8 @@ void connection_options::declare(flags& f)
     f.text("source",
            source,
            "HOST",
-           "own address; it must be one of this machine's. On one machine, give each "
-           "side its own loopback address, such as 127.0.0.1 and 127.0.0.2");
+           "own address; left out: the one that routes to the peer. On one machine, "
+           "give each side its own loopback address, such as 127.0.0.1 and 127.0.0.2");
     f.text("connect", connect, "HOST", "the peer's address");
     f.count("qpn", qpn, 1, max_24_bit, "own queue pair number (24 bits; 0x... is hex)");
     f.count("remote-qpn", remote_qpn, 1, max_24_bit, "the peer's queue pair number");
@@ -47,31 +47,32 @@ void connection_options::declare(flags& f)
     f.choice("service",
              service,
              { "rc", "uc", "ud" },
-             "reliable connection, unreliable connection or unreliable datagram");
-    f.choice(
-        "endpoint",
-        endpoint,
-        { "auto", "softroce", "verbs", "inproc" },
-        "what moves the packets: softroce is RoCEv2 in user space over UDP port 4791");
+             "reliable or unreliable connection, or unreliable datagrams");
+    f.choice("endpoint",
+             endpoint,
+             { "auto", "softroce", "verbs", "inproc" },
+             "what moves the packets (softroce: RoCEv2 in user space, UDP port 4791)");
     f.choice("wait",
              wait,
              { "hybrid", "busy", "event" },
-             "how to wait for the network: spin briefly then sleep, spin, or sleep");
+             "how to wait for the network (spin briefly then sleep, spin, sleep)");
 }
 
-void connection_options::check() const
+void connection_options::check(bool sends) const
 {
     const auto need = [](bool there, const char* flag, const char* what) {
         if (!there)
             throw usage_error(std::string(flag) + " is needed: " + what);
     };
-    need(!source.empty(), "--source", "own address, such as --source 127.0.0.1");
-    need(
-        !connect.empty(), "--connect", "the peer's address, such as --connect 127.0.0.2");
     need(qpn != 0, "--qpn", "own queue pair number, such as --qpn 0x11");
-    need(remote_qpn != 0,
-         "--remote-qpn",
-         "the peer's queue pair number, what it gives as --qpn");
+    if (sends || service == "rc") {
+        need(!connect.empty(),
+             "--connect",
+             "the peer's address, such as --connect 127.0.0.2");
+        need(remote_qpn != 0,
+             "--remote-qpn",
+             "the peer's queue pair number, what it gives as --qpn");
+    }
     if (mtu & (mtu - 1))
         throw usage_error("--mtu='" + std::to_string(mtu) +
                           "': give 256, 512, 1024, 2048 or 4096");
@@ -83,8 +84,8 @@ void stream_options::declare(flags& f)
     f.choice("sample",
              sample,
              { "cu8", "sc8", "sc16", "fc32", "byte" },
-             "one sample: unsigned 8-bit, signed 8-bit, signed 16-bit or float I and Q, "
-             "little-endian; or one octet");
+             "what one sample is (I and Q unsigned 8-bit, signed 8-bit, signed 16-bit or "
+             "float, little-endian; or one octet)");
     f.bytes("message-bytes",
             message_bytes,
             "payload of one message, the same on both sides: whole samples, at most "

@@ -31,9 +31,10 @@ struct connection_options {
     std::string wait = "hybrid";
 
     void declare(flags& f);
+    //! \param sends a sender, or a reliable receiver, must know its peer
     //! \throws usage_error a flag that a static connection needs is missing, or an MTU
     //! that is no path MTU
-    void check() const;
+    void check(bool sends) const;
 };
 
 //! What the samples are and how they are cut into messages.

@@ -3,6 +3,7 @@
 #include "axis.h"
 #include "colour_map.h"
 #include "png_file.h"
+#include "spectrum_csv.h"
 #include "usage_error.h"
 #include "waterfall.h"
 
@@ -29,10 +30,6 @@ constexpr int fall_top = 240;
 constexpr int fall_height = 520;
 constexpr int bar_left = plot_left + plot_width + 28;
 constexpr int bar_width = 18;
-
-constexpr float least_power = 1e-20f; // -200 dB stands for nothing
-
-float to_db(float power) { return 10 * std::log10(std::max(power, least_power)); }
 
 //! Cairo's calls never fail on the spot; write() asks for the first error.
 class canvas
@@ -76,6 +73,7 @@ public:
         cairo_text_extents(c(), text.c_str(), &extents);
         cairo_move_to(c(), x - align * extents.x_advance, y);
         cairo_show_text(c(), text.c_str());
+        cairo_new_path(c()); // else the next line would start behind the text
     }
     void text_upwards(double x, double y, const std::string& words, double size)
     {
@@ -141,7 +139,7 @@ std::vector<float> plot_pixels(const waterfall& data)
         }
         for (int x = 0; x < plot_width && joined; ++x)
             db[std::size_t(y) * plot_width + x] =
-                to_db(row[std::size_t(x) * columns / plot_width]);
+                power_db(row[std::size_t(x) * columns / plot_width]);
     }
     return db;
 }
@@ -269,7 +267,7 @@ void draw_curve(canvas& to, const std::vector<float>& power, double low, double 
     cairo_t* const c = to.c();
     const std::size_t columns = power.size();
     for (std::size_t k = 0; k < columns; ++k) {
-        const double part = (to_db(power[k]) - low) / (high - low);
+        const double part = (power_db(power[k]) - low) / (high - low);
         cairo_line_to(c,
                       plot_left + (k + 0.5) * plot_width / columns,
                       spectrum_top + (1 - std::clamp(part, 0.0, 1.0)) * spectrum_height);
@@ -281,12 +279,13 @@ void draw_spectrum(canvas& to, const waterfall& data, const frequency_axis& axis
 {
     const std::vector<float> mean = data.mean();
     const double low =
-        10 * std::floor(to_db(*std::min_element(mean.begin(), mean.end())) / 10 - 0.1);
+        10 * std::floor(power_db(*std::min_element(mean.begin(), mean.end())) / 10 - 0.1);
     const double high = std::max(
         low + 20,
-        10 * std::ceil(to_db(*std::max_element(data.peak().begin(), data.peak().end())) /
-                           10 +
-                       0.1));
+        10 *
+            std::ceil(
+                power_db(*std::max_element(data.peak().begin(), data.peak().end())) / 10 +
+                0.1));
     for (const auto& mark : round_ticks(low, high, 5)) {
         const double y =
             spectrum_top + (high - mark.value) / (high - low) * spectrum_height;

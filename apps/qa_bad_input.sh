@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Wrong command lines end with 2, a wrong world with 1; the message names what is wrong.
+#   qa_bad_input.sh PROGRAM
+GR_RDMA=$1
+# shellcheck source=qa_loopback_common.sh
+. "$(dirname "$0")/qa_loopback_common.sh"
+
+# refused CODE TEXT WORD ...: the program ends with CODE and says TEXT on stderr, nothing on stdout
+refused() {
+    local code=$1 text=$2 got
+    shift 2
+    timeout 20 "$GR_RDMA" "$@" >"$WORK/out" 2>"$WORK/err" </dev/null
+    got=$?
+    [ $got -eq "$code" ] || fail "'$*' ended with $got, not $code: $(cat "$WORK/err")"
+    expect_text "$WORK/err" "$text" "'$*'"
+    [ -s "$WORK/out" ] && fail "'$*' wrote to stdout: $(head -c 300 "$WORK/out")"
+    [ "$(wc -l <"$WORK/err")" -le 1 ] || [ "$#" -eq 0 ] ||
+        fail "'$*' said more than a line: $(cat "$WORK/err")"
+}
+
+head -c 1001 /dev/zero >"$WORK/cut"
+head -c 4096 /dev/zero >"$WORK/good"
+: >"$WORK/empty"
+SEND=(send "${TX[@]}")
+GOOD=("${SEND[@]}" --sample sc16 --file "$WORK/good")
+RECEIVE=(receive "${RX[@]}" --out "$WORK/x")
+SPECTRUM=(spectrum "${RX[@]}" --rate 2M --out "$WORK/x.csv")
+
+refused 2 "Usage: gr-rdma COMMAND"
+refused 2 "'sent' is no command; did you mean send?" sent
+refused 2 "'--verbose' is no command" --verbose
+
+refused 2 "--file or --scene is needed" "${SEND[@]}"
+refused 2 "--file and --scene cannot go together" "${GOOD[@]}" --scene
+refused 2 "--sample is needed" "${SEND[@]}" --file "$WORK/good"
+refused 1 "cannot read '$WORK/none': No such file" "${SEND[@]}" --sample sc16 --file "$WORK/none"
+refused 1 "cannot read '$WORK/empty': the file is empty (0 bytes)" \
+    "${SEND[@]}" --sample sc16 --file "$WORK/empty"
+refused 1 "1001 bytes are 250 sc16 samples of 4 bytes and 1 more" \
+    "${SEND[@]}" --sample sc16 --file "$WORK/cut"
+refused 2 "--sample='sc12': give one of" "${SEND[@]}" --sample sc12 --file "$WORK/good"
+refused 2 "--message-bytes='1002': give a multiple of 4" "${GOOD[@]}" --message-bytes 1002
+refused 2 "--scene='tune'" "${SEND[@]}" --scene tune
+refused 2 "--pace='rate'" "${GOOD[@]}" --pace rate
+refused 2 "--seconds: the sample rate" "${GOOD[@]}" --seconds 1
+refused 2 "--connect is needed" send --qpn 1 --sample sc16 --file "$WORK/good"
+refused 2 "--qpn" send --source "$A" --connect "$B" --qpn 1 --remote-qpn 2 --scene
+refused 2 "--mtu='1500'" "${GOOD[@]}" --mtu 1500
+refused 2 "192.0.2.1" send --source 192.0.2.1 --connect "$B" --qpn 17 --remote-qpn 18 --scene
+refused 2 "no.such.host.invalid" \
+    send --source "$A" --connect no.such.host.invalid --qpn 17 --remote-qpn 18 --scene
+refused 2 "verbs" "${GOOD[@]}" --endpoint verbs
+refused 2 "--service=ud" "${GOOD[@]}" --service ud
+refused 2 "'--scenes' is no flag of gr-rdma send; did you mean --scene?" "${SEND[@]}" --scenes
+
+refused 2 "--out is needed" receive "${RX[@]}"
+refused 2 "--json and --out='-'" receive "${RX[@]}" --out - --json
+refused 2 "--message-bytes='3'" "${RECEIVE[@]}" --message-bytes 3
+refused 2 "--buffers" "${RECEIVE[@]}" --message-bytes 1GiB --buffers 100000
+refused 2 "--memory='cuda:0'" "${RECEIVE[@]}" --memory cuda:0
+refused 2 "192.0.2.1" receive --source 192.0.2.1 --connect "$A" --qpn 17 --remote-qpn 18 --out "$WORK/x"
+refused 1 "cannot write '$WORK/no/x': No such file" receive "${RX[@]}" --out "$WORK/no/x"
+
+refused 2 "--rate is needed" spectrum "${RX[@]}" --out "$WORK/x.csv"
+refused 2 "--out='x.jpg': give a name that ends in .csv or .png" \
+    spectrum "${RX[@]}" --rate 2M --out x.jpg
+refused 2 "is of the same kind" "${SPECTRUM[@]}" --out y.csv
+refused 2 "--fft-length='1000'" "${SPECTRUM[@]}" --fft-length 1000
+refused 2 "--overlap='1024'" "${SPECTRUM[@]}" --overlap 1024
+refused 2 "--window='hannn': give one of" "${SPECTRUM[@]}" --window hannn
+refused 2 "--db-min is not below" "${SPECTRUM[@]}" --db-min 0 --db-max -10
+refused 1 "cannot write '$WORK/no/x.csv'" spectrum "${RX[@]}" --rate 2M --out "$WORK/no/x.csv"
+
+# A port in use: the address is somebody else's already.
+"$GR_RDMA" receive "${RX[@]}" --out "$WORK/first" >/dev/null 2>&1 &
+first=$!
+wait_until 10 bound "$B" || fail "receive did not start"
+refused 1 "4791" "${RECEIVE[@]}"
+kill $first
+wait $first || fail "receive ended with $?"
+
+# stdout that takes no more.
+"$GR_RDMA" receive "${RX[@]}" --out - >/dev/full 2>"$WORK/err" &
+receiver=$!
+timeout 20 "$GR_RDMA" send "${TX[@]}" --scene --count 40 --quiet 2>/dev/null &
+sender=$!
+wait_for_end $receiver 10 || fail "receive did not end on a full stdout"
+wait $receiver
+[ $? -eq 1 ] || fail "a full stdout ended with another code than 1"
+expect_text "$WORK/err" "No space left" "a full stdout"
+kill $sender 2>/dev/null
+wait $sender
+finish

@@ -1,0 +1,100 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "receiving.h"
+#include "core/clock.h"
+#include "core/sizes.h"
+
+#include <gnuradio/logger.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+
+namespace gr {
+namespace rdma {
+namespace apps {
+
+namespace {
+constexpr int look_up_ms = 50;
+}
+
+source_config make_source_config(const connection_options& connection,
+                                 const stream_options& stream,
+                                 const ring_options& ring)
+{
+    source_config c;
+    c.sample = stream.sample;
+    c.message_bytes = stream.message_bytes;
+    c.buffers = static_cast<unsigned>(ring.buffers);
+    c.endpoint = connection.endpoint;
+    c.service = connection.service;
+    c.source = connection.source;
+    c.connect = connection.connect;
+    c.qpn = static_cast<std::uint32_t>(connection.qpn);
+    c.remote_qpn = static_cast<std::uint32_t>(connection.remote_qpn);
+    c.psn = static_cast<std::uint32_t>(connection.psn);
+    c.remote_psn = static_cast<std::uint32_t>(connection.remote_psn);
+    c.mtu = static_cast<std::uint32_t>(connection.mtu);
+    c.memory = ring.memory;
+    c.wait = connection.wait;
+    c.tag_every = 0; // discontinuities are all that the program reads
+    c.rate = stream.rate;
+    c.freq = stream.freq;
+    return c;
+}
+
+void log_to_stderr()
+{
+    auto& system = gr::logging::singleton();
+    const auto all =
+        std::dynamic_pointer_cast<spdlog::sinks::dist_sink_mt>(system.default_backend());
+    if (all) {
+        auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
+        sink->set_pattern(gr::logging::default_pattern);
+        all->set_sinks({ sink });
+    }
+    system.set_default_level(spdlog::level::warn);
+}
+
+std::string run_flowgraph(gr::top_block& graph,
+                          const source& from,
+                          const ending_sink& sink,
+                          const ring_options& ring,
+                          stop_signals& signals,
+                          console& talk)
+{
+    graph.start();
+    std::string ended;
+    std::uint64_t last_count = 0;
+    std::int64_t last_ns = 0;
+    while (ended.empty()) {
+        signals.wait(look_up_ms);
+        const auto counters = from.counters();
+        const std::uint64_t count = counters.at("messages_received");
+        const std::int64_t now = core::monotonic_ns();
+        if (count != last_count) {
+            last_count = count;
+            last_ns = now;
+        }
+        const std::string state = from.state();
+        if (signals.received())
+            ended = signals.name();
+        else if (sink.finished())
+            ended = state == "closed" || state == "failed" ? state
+                    : ring.count                           ? "count"
+                                                           : "done";
+        else if (ring.idle > 0 && last_ns && double(now - last_ns) * 1e-9 > ring.idle)
+            ended = "idle";
+        else if (count == 0)
+            talk.progress("waiting: " + from.description());
+        else
+            talk.progress(std::to_string(count) + " messages, " +
+                          core::human_bytes(counters.at("bytes_received")) +
+                          ", gaps=" + std::to_string(counters.at("gaps")));
+    }
+    graph.stop();
+    graph.wait();
+    sink.rethrow();
+    return ended;
+}
+
+} // namespace apps
+} // namespace rdma
+} // namespace gr

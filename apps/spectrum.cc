@@ -1,0 +1,310 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "commands.h"
+#include "console.h"
+#include "core/sample.h"
+#include "message_head.h"
+#include "parse.h"
+#include "receiving.h"
+#include "spectrum_sink.h"
+#include "usage_error.h"
+
+#include <cmath>
+#include <cstdio>
+#include <gnuradio/rdma/spectrometer.h>
+#include <memory>
+
+namespace gr {
+namespace rdma {
+namespace apps {
+
+namespace {
+
+constexpr const char* about =
+    "Usage: gr-rdma spectrum [flags]\n\n"
+    "Receives RDMA messages of samples and writes averaged power spectra: CSV, a PNG\n"
+    "waterfall, or both. Ends after --count messages, after --idle seconds without one,\n"
+    "or on Ctrl-C.";
+constexpr const char* examples =
+    "Examples:\n"
+    "  gr-rdma spectrum --source 127.0.0.2 --connect 127.0.0.1 --qpn 0x12 \\\n"
+    "      --remote-qpn 0x11 --sample cu8 --rate 2M --freq 1090M --idle 2 \\\n"
+    "      --out waterfall.png --out spectra.csv\n"
+    "CSV: comment lines (#), column names (time_s, then Hz), a line per spectrum in dB.\n"
+    "0 dBFS is a complex tone of full scale.\n";
+
+struct named_window {
+    const char* name;
+    fft::window::win_type type;
+};
+constexpr named_window windows[] = {
+    { "hann", fft::window::WIN_HANN },
+    { "hamming", fft::window::WIN_HAMMING },
+    { "blackman", fft::window::WIN_BLACKMAN },
+    { "blackman-harris", fft::window::WIN_BLACKMAN_HARRIS },
+    { "nuttall", fft::window::WIN_NUTTALL },
+    { "flattop", fft::window::WIN_FLATTOP },
+    { "bartlett", fft::window::WIN_BARTLETT },
+    { "welch", fft::window::WIN_WELCH },
+    { "parzen", fft::window::WIN_PARZEN },
+    { "kaiser", fft::window::WIN_KAISER },
+    { "rectangular", fft::window::WIN_RECTANGULAR },
+};
+
+std::vector<std::string> window_names()
+{
+    std::vector<std::string> names;
+    for (const auto& w : windows)
+        names.push_back(w.name);
+    return names;
+}
+
+bool ends_with(const std::string& text, const std::string& end)
+{
+    return text.size() >= end.size() &&
+           text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+struct spectrum_options {
+    connection_options connection;
+    stream_options stream;
+    ring_options ring;
+    talk_options talk;
+    std::vector<std::string> outs;
+    std::uint64_t length = 1024;
+    std::uint64_t average = 8;
+    std::uint64_t overlap = 0;
+    std::string window = "hann";
+    double beta = 6.76;
+    std::string scaling = "spectrum";
+    std::string hold = "mean";
+    double db_min = 0, db_max = 0;
+    std::string csv, png; // from outs
+
+    void declare(flags& f);
+    void sort_outs();
+    void check(const flags& f) const;
+};
+
+void spectrum_options::declare(flags& f)
+{
+    f.group("Where to");
+    f.list("out",
+           outs,
+           "FILE",
+           "*.csv: spectra as text; *.png: a waterfall; - : CSV on stdout, as without "
+           "--out. May be given twice. An existing file is replaced");
+    f.group("Spectra");
+    f.count("fft-length", length, 16, 65536, "samples in a transform: a power of two");
+    f.count("average", average, 1, 1u << 30, "transforms averaged to one spectrum");
+    f.count("overlap",
+            overlap,
+            0,
+            65535,
+            "samples that neighbouring transforms share (default 0)");
+    f.choice("window", window, window_names(), "before the transform");
+    f.number("window-parameter", beta, 0, 1000, "BETA", "of the Kaiser window");
+    f.choice("scaling",
+             scaling,
+             { "spectrum", "density" },
+             "power per bin (dBFS), or per hertz (dBFS/Hz)");
+    f.group("Waterfall");
+    f.choice("hold",
+             hold,
+             { "mean", "max" },
+             "how spectra that share a line are joined; max keeps short bursts");
+    f.number(
+        "db-min", db_min, -300, 300, "DB", "dark end of the colours, else automatic");
+    f.number("db-max", db_max, -300, 300, "DB", "light end of the colours");
+    stream.declare(f);
+    ring.declare(f);
+    connection.declare(f);
+    talk.declare(f);
+}
+
+void spectrum_options::sort_outs()
+{
+    if (outs.empty())
+        outs.push_back("-");
+    for (const auto& out : outs) {
+        std::string& kind = ends_with(out, ".png") ? png : csv;
+        if (&kind == &csv && out != "-" && !ends_with(out, ".csv"))
+            throw usage_error("--out='" + out +
+                              "': give a name that ends in .csv or .png, or -");
+        if (!kind.empty())
+            throw usage_error("--out='" + out + "': '" + kind +
+                              "' is of the same kind: give one .csv and one .png");
+        kind = out;
+    }
+}
+
+void spectrum_options::check(const flags& f) const
+{
+    if (csv == "-" && talk.json)
+        throw usage_error("--json and CSV on stdout do not go together: give --out a "
+                          "file name");
+    if (stream.rate == 0)
+        throw usage_error("--rate is needed: the sample rate, for frequency and time");
+    if (length & (length - 1))
+        throw usage_error("--fft-length='" + std::to_string(length) +
+                          "': give a power of two, 16 to 65536");
+    if (overlap >= length)
+        throw usage_error("--overlap='" + std::to_string(overlap) +
+                          "': give less than --fft-length, " + std::to_string(length));
+    if (f.given("db-min") && f.given("db-max") && db_min >= db_max)
+        throw usage_error("--db-min is not below --db-max");
+    stream.check();
+    connection.check(false);
+}
+
+spectrometer_config spectrometer_settings(const spectrum_options& o)
+{
+    spectrometer_config c;
+    c.sample = o.stream.sample;
+    c.length = o.length;
+    for (const auto& w : windows)
+        if (o.window == w.name)
+            c.window = w.type;
+    c.window_parameter = o.beta;
+    c.average = static_cast<unsigned>(o.average);
+    c.overlap = o.overlap;
+    c.scaling = o.scaling;
+    c.rate = o.stream.rate;
+    c.memory = o.ring.memory;
+    return c;
+}
+
+std::string settings_text(const spectrum_options& o)
+{
+    return o.stream.sample + ", FFT " + std::to_string(o.length) + ", " + o.window +
+           " window, average of " + std::to_string(o.average) +
+           (o.overlap ? ", overlap " + std::to_string(o.overlap) : "");
+}
+
+const char* unit(const spectrum_options& o)
+{
+    return o.scaling == "density" ? "dBFS/Hz" : "dBFS";
+}
+
+std::unique_ptr<spectrum_csv> make_csv(const spectrum_options& o, double period)
+{
+    std::vector<double> frequencies;
+    const auto bins = static_cast<std::int64_t>(o.length);
+    for (std::int64_t k = 0; k < bins; ++k)
+        frequencies.push_back(o.stream.freq +
+                              double(k - bins / 2) * o.stream.rate / double(bins));
+    char period_text[32];
+    std::snprintf(period_text, sizeof period_text, "%.9g", period);
+    const std::vector<std::string> comments = {
+        std::string("gr-rdma ") + version() + " spectrum: " + settings_text(o),
+        "rate " + human_number(o.stream.rate) + "S/s, centre " +
+            human_number(o.stream.freq) + "Hz, a spectrum each " + period_text + " s",
+        std::string("values: power in ") + unit(o) + "; columns: Hz",
+    };
+    return std::make_unique<spectrum_csv>(o.csv, comments, frequencies);
+}
+
+waterfall_caption
+make_caption(const spectrum_options& o, const flags& f, const waterfall& fall)
+{
+    waterfall_caption c;
+    c.title = (o.stream.freq > 0 ? human_number(o.stream.freq) + "Hz, " : "Band of ") +
+              human_number(o.stream.rate) + "S/s";
+    c.subtitle =
+        settings_text(o) + "; " + std::to_string(fall.spectra()) + " spectra, " +
+        (fall.gap_count() == 1 ? "1 gap" : std::to_string(fall.gap_count()) + " gaps");
+    const double joined = fall.line_seconds() * o.stream.rate /
+                          (double(o.average) * double(o.length - o.overlap));
+    if (joined > 1.5)
+        c.subtitle += "; a line is the " + o.hold + " of " +
+                      std::to_string(std::llround(joined)) + " spectra";
+    c.rate = o.stream.rate;
+    c.freq = o.stream.freq;
+    c.unit = unit(o);
+    c.has_db_min = f.given("db-min");
+    c.has_db_max = f.given("db-max");
+    c.db_min = o.db_min;
+    c.db_max = o.db_max;
+    return c;
+}
+
+//! The flowgraph and what it writes to.
+struct spectrum_run {
+    spectrum_run(const spectrum_options& o, stop_signals& signals)
+        : from(source::make(make_source_config(o.connection, o.stream, o.ring))),
+          meter(spectrometer::make(spectrometer_settings(o))),
+          graph(gr::make_top_block("gr-rdma spectrum"))
+    {
+        const double period =
+            double(o.average) * double(o.length - o.overlap) / o.stream.rate;
+        if (!o.csv.empty())
+            csv = make_csv(o, period);
+        if (!o.png.empty())
+            fall = std::make_unique<waterfall>(
+                o.length, period, o.hold == "max" ? hold_mode::max : hold_mode::mean);
+        sink = gnuradio::make_block_sptr<spectrum_sink>(
+            o.length, period, csv.get(), fall.get(), [&signals] { signals.wake(); });
+        const std::size_t item = core::sample_bytes(core::parse_sample(o.stream.sample));
+        gr::block_sptr last = from;
+        if (o.ring.count > 0) {
+            // Cuts exactly; only there is the copy that it costs.
+            last = gnuradio::make_block_sptr<message_head>(
+                item, o.ring.count * (o.stream.message_bytes / item));
+            graph->connect(from, 0, last, 0);
+        }
+        graph->connect(last, 0, meter, 0);
+        graph->connect(meter, 0, sink, 0);
+    }
+    source::sptr from;
+    spectrometer::sptr meter;
+    gr::top_block_sptr graph;
+    std::unique_ptr<spectrum_csv> csv;
+    std::unique_ptr<waterfall> fall;
+    std::shared_ptr<spectrum_sink> sink;
+};
+
+summary summarise(const spectrum_run& r, const std::string& ended)
+{
+    summary s;
+    s.command = "spectrum";
+    s.counters = r.from->counters();
+    s.messages = s.counters["messages_received"];
+    s.bytes = s.counters["bytes_received"];
+    s.seconds = r.sink->seconds();
+    s.ended = ended;
+    s.more["spectra"] = r.sink->spectra();
+    s.more["gaps"] = s.counters["gaps"];
+    return s;
+}
+
+} // namespace
+
+int spectrum_command(const words& args, stop_signals& signals)
+{
+    spectrum_options o;
+    flags f("gr-rdma spectrum", about, examples);
+    o.declare(f);
+    if (!f.parse(args)) {
+        std::printf("%s", f.help().c_str());
+        return 0;
+    }
+    o.sort_outs();
+    o.check(f);
+    log_to_stderr();
+    spectrum_run r(o, signals);
+    console talk(o.talk, o.csv == "-");
+    const std::string ended =
+        run_flowgraph(*r.graph, *r.from, *r.sink, o.ring, signals, talk);
+    if (r.csv)
+        r.csv->close();
+    if (r.fall)
+        write_waterfall_png(o.png, *r.fall, make_caption(o, f, *r.fall));
+    talk.finish(summarise(r, ended));
+    if (ended == "failed")
+        throw run_error(r.from->status_text());
+    return 0;
+}
+
+} // namespace apps
+} // namespace rdma
+} // namespace gr
