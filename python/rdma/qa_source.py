@@ -119,6 +119,23 @@ class tags(source_case):
         _, sink = self.run_messages(lambda peer: peer.send(noise(4096)), 1024)
         self.assertEqual(sink.values("rx_rate"), {})
 
+    def test_rate_and_frequency_may_change_on_the_way(self):
+        source, sink = make_source(rate=1e6), tap(4)
+        peer = uc_peer(PEER, OWN, QPN)
+        self.addCleanup(peer.close)
+        with flowgraph((source, sink)):
+            until(lambda: ready(source), "ready")
+            for message in range(3):
+                peer.send(noise(4096))
+                until(lambda: sink.items >= (message + 1) * 1024, "message")
+                source.set_freq(100e6 + message)
+                if message == 1:
+                    source.set_rate(2e6)
+            with self.assertRaises(ValueError):
+                source.set_rate(-1)
+        self.assertEqual(sink.values("rx_freq"), {1024: 100e6, 2048: 100e6 + 1})
+        self.assertEqual(sink.values("rx_rate"), {0: 1e6, 2048: 2e6})
+
     def test_short_message_is_zero_filled_and_says_its_length(self):
         def send(peer):
             peer.send(b"\1" * 4096)
