@@ -27,6 +27,12 @@ def compile_grc(folder, *files):
     return result.returncode, result.stdout
 
 
+def catches(pid, number):
+    with open("/proc/%d/status" % pid, encoding="ascii") as status:
+        caught = int(re.search(r"SigCgt:\t(\w+)", status.read()).group(1), 16)
+    return caught >> (number - 1) & 1
+
+
 class examples(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -54,7 +60,7 @@ class examples(unittest.TestCase):
     def send(self):
         """The tone again and again, until the receiver has had enough."""
         sender = subprocess.Popen(
-            [program(), "send", "--quiet", "--repeat", "--file", self.tone, "--sample", "sc16",
+            [program(), "send", "--quiet", "--repeat", "0", "--file", self.tone, "--sample", "sc16",
              "--rate", str(RATE), "--source", PEER, "--connect", OWN, "--qpn", "18",
              "--remote-qpn", "17"], stderr=subprocess.DEVNULL)
         self.addCleanup(end_process, sender)
@@ -106,6 +112,7 @@ class examples(unittest.TestCase):
                              "--peer-address", PEER, QT_QPA_PLATFORM="offscreen",
                              XDG_RUNTIME_DIR=self.folder.name)
         self.send()
+        until(lambda: catches(process.pid, signal.SIGTERM), "a signal handler")
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=20)
         self.assertEqual(process.returncode, 0, errors)

@@ -68,8 +68,9 @@ class spectrum(gr.top_block):
             length=options.length,
             average=options.average,
             rate=options.rate)
-        sink = strongest_bin(options.length, options.rate, options.freq, options.count)
-        self.connect(self.source, spectrometer, sink)
+        # A block written in Python lives only as long as Python holds it.
+        self.sink = strongest_bin(options.length, options.rate, options.freq, options.count)
+        self.connect(self.source, spectrometer, self.sink)
 
 
 def parse_options():
