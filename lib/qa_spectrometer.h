@@ -6,11 +6,17 @@
 #include <gnuradio/rdma/spectrometer.h>
 
 #include <algorithm>
+#include <cstring>
+#include <gnuradio/block_detail.h>
 #include <gnuradio/blocks/vector_sink.h>
 #include <gnuradio/blocks/vector_source.h>
+#include <gnuradio/buffer.h>
+#include <gnuradio/buffer_reader.h>
+#include <gnuradio/io_signature.h>
 #include <gnuradio/top_block.h>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 // The spectrometer in a flowgraph: bytes and tags in, spectra and tags out.
@@ -69,6 +75,57 @@ inline gr::tag_t gap_tag(std::uint64_t offset, const char* reason = "loss")
                     pmt::dict_add(pmt::make_dict(), pmt::mp("reason"), pmt::mp(reason)));
 }
 
+// Hands over so many items at a time, the next when the reader is done with them.
+class piece_source : public gr::block
+{
+public:
+    piece_source(const bytes& in,
+                 const tags& in_tags,
+                 std::size_t item,
+                 std::size_t piece)
+        : gr::block("piece_source",
+                    gr::io_signature::make(0, 0, 0),
+                    gr::io_signature::make(1, 1, static_cast<int>(item))),
+          d_in(in),
+          d_tags(in_tags),
+          d_item(item),
+          d_piece(piece)
+    {
+    }
+    int general_work(int noutput_items,
+                     gr_vector_int&,
+                     gr_vector_const_void_star&,
+                     gr_vector_void_star& output_items) override
+    {
+        const std::uint64_t begin = nitems_written(0);
+        while (items_read() < begin)
+            std::this_thread::yield();
+        const std::size_t n = std::min({ d_piece,
+                                         d_in.size() / d_item - begin,
+                                         static_cast<std::size_t>(noutput_items) });
+        if (n == 0)
+            return WORK_DONE;
+        std::memcpy(output_items[0], d_in.data() + begin * d_item, n * d_item);
+        for (const auto& t : d_tags)
+            if (t.offset >= begin && t.offset < begin + n)
+                add_item_tag(0, t);
+        return static_cast<int>(n);
+    }
+
+private:
+    std::uint64_t items_read()
+    {
+        const auto buffer = detail()->output(0);
+        gr::thread::scoped_lock lock(*buffer->mutex());
+        return buffer->reader(0)->nitems_read();
+    }
+
+    const bytes d_in;
+    const tags d_tags;
+    const std::size_t d_item;
+    const std::size_t d_piece;
+};
+
 struct result {
     std::vector<float> spectra;
     tags out_tags;
@@ -106,19 +163,28 @@ inline std::size_t sample_bytes(const std::string& sample)
     return sample == "byte" ? 1 : sample == "sc16" ? 4 : sample == "fc32" ? 8 : 2;
 }
 
+// piece: items of input at a time, 0 for as they come; room: vectors per work() at most.
 inline result run(const spectrometer_config& c,
                   const bytes& in,
                   const tags& in_tags = {},
-                  int max_noutput = 0)
+                  std::size_t piece = 0,
+                  int room = 0)
 {
     auto top = gr::make_top_block("qa");
-    const auto item = static_cast<unsigned>(sample_bytes(c.sample) * c.vlen);
-    auto source = gr::blocks::vector_source<std::uint8_t>::make(in, false, item, in_tags);
+    const std::size_t item = sample_bytes(c.sample) * c.vlen;
+    gr::block_sptr source;
+    if (piece)
+        source = gnuradio::make_block_sptr<piece_source>(in, in_tags, item, piece);
+    else
+        source = gr::blocks::vector_source<std::uint8_t>::make(
+            in, false, static_cast<unsigned>(item), in_tags);
     auto block = spectrometer::make(c);
     auto sink = gr::blocks::vector_sink<float>::make(static_cast<unsigned>(c.length));
+    if (room)
+        block->set_max_noutput_items(room);
     top->connect(source, 0, block, 0);
     top->connect(block, 0, sink, 0);
-    max_noutput ? top->run(max_noutput) : top->run();
+    top->run();
     return { sink->data(),
              sink->tags(),
              block->spectra(),

@@ -25,6 +25,21 @@ BOOST_AUTO_TEST_CASE(a_gap_restarts_the_series_at_its_very_item)
         }
 }
 
+BOOST_AUTO_TEST_CASE(a_gap_on_an_item_of_many_vectors_restarts_once)
+{
+    auto c = make_config();
+    c.vlen = 512;
+    const auto in = noise(4 * 512);
+    const tags marks = { gap_tag(1), gap_tag(2) };
+    const auto whole = run(c, in, marks);
+    BOOST_TEST(whole.produced == 4u * 16);
+    for (std::size_t piece : { 1u, 2u }) {
+        const auto got = run(c, in, marks, piece, 1);
+        BOOST_TEST((got.spectra == whole.spectra));
+        BOOST_TEST((got.at("rx_gap") == offsets{ 16, 32 }));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(what_a_gap_cuts_is_counted)
 {
     auto c = make_config();
@@ -52,8 +67,8 @@ BOOST_AUTO_TEST_CASE(padding_behind_a_short_message_is_left_out)
     c.average = 3; // averages span the messages
     const auto want = run(c, cut(0, 430)).spectra;
     BOOST_REQUIRE_EQUAL(want.size(), 4 * length);
-    for (int most : { 0, 1, 7 }) {
-        const auto got = run(c, in, marks, most);
+    for (std::size_t piece : { 0u, 1u, 7u, 130u }) {
+        const auto got = run(c, in, marks, piece);
         BOOST_TEST((got.spectra == want));
         BOOST_TEST(got.samples_dropped == 0u);
     }

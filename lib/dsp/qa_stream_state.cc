@@ -113,6 +113,15 @@ BOOST_AUTO_TEST_CASE(padding_runs_to_the_next_mark)
     BOOST_TEST(p.begin() == padding::none);
 }
 
+BOOST_AUTO_TEST_CASE(the_last_short_message_tells_the_slot)
+{
+    padding p;
+    p.mark(0, 50);
+    p.mark(100, 30);
+    p.mark(300, 150); // the slot is 200 by now
+    BOOST_TEST(p.begin() == 450u);
+}
+
 BOOST_AUTO_TEST_CASE(packets_without_padding_lose_nothing)
 {
     padding p;

@@ -33,6 +33,17 @@ inline long count_descriptors()
     return n;
 }
 
+//! Threads of this process.
+inline long count_threads()
+{
+    long n = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+        (void)entry;
+        ++n;
+    }
+    return n;
+}
+
 } // namespace testing
 } // namespace rdma
 } // namespace gr

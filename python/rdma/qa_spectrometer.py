@@ -74,7 +74,10 @@ def run_block(data, sample, chunk=0, tags=(), length=1024, vlen=1, **parameters)
     sink = blocks.vector_sink_f(length)
     top = gr.top_block()
     top.connect(source, block, sink)
-    top.run(*([chunk] if chunk else []))
+    if chunk:
+        source.set_max_noutput_items(chunk)
+        block.set_max_noutput_items(chunk)
+    top.run()
     seen = {(str(t.key), t.offset): pmt.to_python(t.value) for t in sink.tags()}
     return np.array(sink.data()).reshape(-1, length), seen, block
 

@@ -54,9 +54,8 @@ struct RDMA_API spectrometer_config {
  *
  * The zeros that rdma.source puts behind a message shorter than its slot are no samples:
  * what lies between the end that packet_len states and the next packet_len, rx_buffer or
- * rx_gap is left out, and the stream goes on behind it without a break. A message whose
- * packet_len is not below the slot, known from the first short message on, ends no such
- * way.
+ * rx_gap is left out, and the stream goes on behind it without a break. A message as
+ * long as the slot, whose size the last short message told, has no such end.
  *
  * Output tags, each on the vector that holds the sample it is about:
  * - rx_time, (whole seconds, fraction) of the vector's first sample, where the stream

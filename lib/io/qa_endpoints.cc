@@ -1,0 +1,10 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "testing/endpoint_contract.h"
+#include "testing/endpoint_factories.h"
+
+using gr::rdma::testing::inproc_endpoints;
+using gr::rdma::testing::softroce_endpoints;
+
+RDMA_ENDPOINT_CONTRACT(inproc_endpoints)
+RDMA_ENDPOINT_CONTRACT(softroce_endpoints)

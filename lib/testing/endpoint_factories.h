@@ -1,0 +1,68 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef INCLUDED_RDMA_TESTING_ENDPOINT_FACTORIES_H
+#define INCLUDED_RDMA_TESTING_ENDPOINT_FACTORIES_H
+
+#include "io/endpoint.h"
+
+#include <string>
+#include <unistd.h>
+#include <utility>
+
+namespace gr {
+namespace rdma {
+namespace testing {
+
+//! A number that no other call in this process got.
+inline unsigned fresh_number()
+{
+    static unsigned n = 0;
+    return ++n;
+}
+
+//! An address of this machine that no test beside this one uses.
+inline std::string fresh_address(unsigned n)
+{
+    return "127.7." + std::to_string(::getpid() % 250 + 1) + "." +
+           std::to_string(n % 250 + 1);
+}
+
+struct inproc_endpoints {
+    std::pair<io::endpoint_config, io::endpoint_config> make(io::endpoint_config common)
+    {
+        const std::string n = std::to_string(fresh_number());
+        common.endpoint = "inproc";
+        common.source = "a" + n;
+        common.connect = "b" + n;
+        io::endpoint_config other = common;
+        std::swap(other.source, other.connect);
+        return { common, other };
+    }
+};
+
+struct softroce_endpoints {
+    std::pair<io::endpoint_config, io::endpoint_config> make(io::endpoint_config common)
+    {
+        const unsigned n = fresh_number();
+        common.endpoint = "softroce";
+        common.source = fresh_address(2 * n);
+        common.connect = fresh_address(2 * n + 1);
+        common.qpn = 0x1000 + n;
+        common.remote_qpn = 0x2000 + n;
+        common.psn = 0xffffff - n % 64; // wraps soon
+        common.remote_psn = 0x123456;
+        if (common.service == io::service_type::uc && common.rate_bytes == 0)
+            common.rate_bytes = 200e6;
+        io::endpoint_config other = common;
+        std::swap(other.source, other.connect);
+        std::swap(other.qpn, other.remote_qpn);
+        std::swap(other.psn, other.remote_psn);
+        return { common, other };
+    }
+};
+
+} // namespace testing
+} // namespace rdma
+} // namespace gr
+
+#endif /* INCLUDED_RDMA_TESTING_ENDPOINT_FACTORIES_H */
