@@ -20,12 +20,36 @@ const char* version() noexcept { return RDMA_VERSION; }
 void connection_options::declare(flags& f)
 {
     f.group("Connection");
+    f.text("listen",
+           listen,
+           "HOST[:PORT]",
+           "wait on this own address for the peer to connect (port 18515 if left out)");
+    f.text("connect", connect, "HOST[:PORT]", "call a peer that listens");
     f.text("source",
            source,
            "HOST",
-           "own address; left out: the one that routes to the peer. On one machine, "
-           "give each side its own loopback address, such as 127.0.0.1 and 127.0.0.2");
-    f.text("connect", connect, "HOST", "the peer's address");
+           "own address when calling; left out: the one that routes to the peer. On one "
+           "machine give each side its own, such as 127.0.0.1 and 127.0.0.2");
+    f.text("peers", peers, "LIST", "who may connect: addresses with commas, else anyone");
+    f.choice("service",
+             service,
+             { "rc", "uc", "ud" },
+             "reliable or unreliable connection, or unreliable datagrams");
+    f.count("mtu",
+            mtu,
+            256,
+            4096,
+            "path MTU: 256, 512, 1024, 2048 or 4096 bytes of payload in a packet; left "
+            "out: what fits the path (static: 1024)");
+    f.choice("endpoint",
+             endpoint,
+             { "auto", "softroce", "verbs", "inproc" },
+             "what moves the packets (softroce: RoCEv2 in user space, UDP port 4791)");
+    f.choice("wait",
+             wait,
+             { "hybrid", "busy", "event" },
+             "how to wait for the network (spin briefly then sleep, spin, sleep)");
+    f.group("Static connection, without connection manager (--qpn; --connect HOST)");
     f.count("qpn", qpn, 1, max_24_bit, "own queue pair number (24 bits; 0x... is hex)");
     f.count("remote-qpn", remote_qpn, 1, max_24_bit, "the peer's queue pair number");
     f.count("psn",
@@ -38,34 +62,26 @@ void connection_options::declare(flags& f)
             0,
             max_24_bit,
             "first packet sequence number that the peer sends (default 0)");
-    f.count("mtu",
-            mtu,
-            256,
-            4096,
-            "path MTU, the same on both sides: 256, 512, 1024, 2048 or 4096 bytes of "
-            "payload in a packet");
-    f.choice("service",
-             service,
-             { "rc", "uc", "ud" },
-             "reliable or unreliable connection, or unreliable datagrams");
-    f.choice("endpoint",
-             endpoint,
-             { "auto", "softroce", "verbs", "inproc" },
-             "what moves the packets (softroce: RoCEv2 in user space, UDP port 4791)");
-    f.choice("wait",
-             wait,
-             { "hybrid", "busy", "event" },
-             "how to wait for the network (spin briefly then sleep, spin, sleep)");
 }
 
-void connection_options::check(bool sends) const
+void connection_options::check(const flags& f, bool sends) const
 {
     const auto need = [](bool there, const char* flag, const char* what) {
         if (!there)
             throw usage_error(std::string(flag) + " is needed: " + what);
     };
-    need(qpn != 0, "--qpn", "own queue pair number, such as --qpn 0x11");
-    if (sends || service == "rc") {
+    if (mtu & (mtu - 1))
+        throw usage_error("--mtu='" + std::to_string(mtu) +
+                          "': give 256, 512, 1024, 2048 or 4096");
+    if (qpn == 0) {
+        for (const char* name : { "remote-qpn", "psn", "remote-psn" })
+            if (f.given(name))
+                throw usage_error(std::string("--") + name +
+                                  " belongs to a static connection: give --qpn, too");
+        need(!listen.empty() || !connect.empty(),
+             "--listen or --connect",
+             "the address to wait on, or the peer's");
+    } else if (sends || service == "rc") {
         need(!connect.empty(),
              "--connect",
              "the peer's address, such as --connect 127.0.0.2");
@@ -73,9 +89,6 @@ void connection_options::check(bool sends) const
              "--remote-qpn",
              "the peer's queue pair number, what it gives as --qpn");
     }
-    if (mtu & (mtu - 1))
-        throw usage_error("--mtu='" + std::to_string(mtu) +
-                          "': give 256, 512, 1024, 2048 or 4096");
 }
 
 void stream_options::declare(flags& f)
@@ -122,8 +135,8 @@ void ring_options::declare(flags& f)
              1e-3,
              1e9,
              "SECONDS",
-             "end when no message came for that long after the first one: a static "
-             "connection has no other end");
+             "end when no message came for that long after the first one; a static "
+             "connection does not tell when its sender has gone");
 }
 
 void talk_options::declare(flags& f)

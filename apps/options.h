@@ -17,24 +17,28 @@ const char* version() noexcept;
 
 /*!
  * \brief Who talks to whom. Names and defaults are those of the blocks' parameters.
+ *
+ * `listen` or `connect` alone: the connection manager. With `qpn`: a static connection.
  */
 struct connection_options {
     std::string endpoint = "auto";
     std::string service = "rc";
-    std::string source;
+    std::string listen;
     std::string connect;
+    std::string source;
+    std::string peers;
     std::uint64_t qpn = 0;
     std::uint64_t remote_qpn = 0;
     std::uint64_t psn = 0;
     std::uint64_t remote_psn = 0;
-    std::uint64_t mtu = 1024;
+    std::uint64_t mtu = 0; //!< 0: not given
     std::string wait = "hybrid";
 
     void declare(flags& f);
     //! \param sends a sender, or a reliable receiver, must know its peer
-    //! \throws usage_error a flag that a static connection needs is missing, or an MTU
-    //! that is no path MTU
-    void check(bool sends) const;
+    //! \throws usage_error what the connection needs is missing, flags that do not go
+    //! together, or an MTU that is no path MTU
+    void check(const flags& f, bool sends) const;
 };
 
 //! What the samples are and how they are cut into messages.

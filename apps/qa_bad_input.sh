@@ -44,7 +44,10 @@ refused 2 "--message-bytes='1002': give a multiple of 4" "${GOOD[@]}" --message-
 refused 2 "--scene='tune'" "${SEND[@]}" --scene tune
 refused 2 "--pace='rate'" "${GOOD[@]}" --pace rate
 refused 2 "--seconds: the sample rate" "${GOOD[@]}" --seconds 1
-refused 2 "--connect is needed" send --qpn 1 --sample sc16 --file "$WORK/good"
+refused 2 "--listen or --connect is needed" send --sample sc16 --file "$WORK/good"
+refused 2 "--psn belongs to a static connection" \
+    send --connect "$B" --psn 1 --sample sc16 --file "$WORK/good"
+refused 2 "--connect is needed" send --qpn 17 --sample sc16 --file "$WORK/good"
 refused 2 "--qpn" send --source "$A" --connect "$B" --qpn 1 --remote-qpn 2 --scene
 refused 2 "--mtu='1500'" "${GOOD[@]}" --mtu 1500
 refused 2 "192.0.2.1" send --source 192.0.2.1 --connect "$B" --qpn 17 --remote-qpn 18 --scene

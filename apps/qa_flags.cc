@@ -28,7 +28,7 @@ std::string refusal(const std::vector<std::string>& args)
     talk.declare(f);
     try {
         f.parse(args);
-        connection.check(true);
+        connection.check(f, true);
         stream.check();
     } catch (const usage_error& e) {
         return e.what();
@@ -110,14 +110,19 @@ BOOST_AUTO_TEST_CASE(a_good_command_line_is_taken)
     BOOST_TEST(refusal(words(good)) == "");
 }
 
-BOOST_AUTO_TEST_CASE(each_flag_of_a_static_connection_is_asked_for)
+BOOST_AUTO_TEST_CASE(what_a_connection_needs_is_asked_for)
 {
-    const auto all = words(good);
-    for (std::size_t i = 2; i < all.size(); i += 2) {
-        auto some = all;
-        some.erase(some.begin() + i, some.begin() + i + 2);
-        BOOST_TEST(refusal(some).find(all[i] + " is needed") == 0u);
-    }
+    BOOST_TEST(refusal(words("--connect 127.0.0.2")) == "");
+    BOOST_TEST(refusal(words("--listen 127.0.0.2:7000 --peers 127.0.0.1")) == "");
+    const auto said = [](const char* line) { return refusal(words(line)); };
+    BOOST_TEST(said("--quiet").find("--listen or --connect is needed") == 0u);
+    BOOST_TEST(said("--connect a --qpn 17").find("--remote-qpn is needed") == 0u);
+    BOOST_TEST(said("--source a --qpn 17 --remote-qpn 18").find("--connect is needed") ==
+               0u);
+    for (const char* alone : { "--remote-qpn", "--psn", "--remote-psn" })
+        BOOST_TEST(refusal({ "--connect", "a", alone, "5" })
+                       .find(std::string(alone) + " belongs to a static connection") ==
+                   0u);
 }
 
 BOOST_AUTO_TEST_CASE(values_reach_their_variables_and_given_tells)

@@ -76,6 +76,30 @@ pair receive --service uc --remote-psn 0 --message-bytes 4096 --idle 0.4 \
 expect_text "$WORK/rx" "gaps=1" "receive behind a loss"
 expect_text "$WORK/g.sigmf-meta" '"core:label": "gap"' "metadata behind a loss"
 
+# The connection manager: the receiver listens, the sender calls, and its end is the end.
+for service in rc uc; do
+    "$GR_RDMA" receive --listen "$B" --service $service --sample byte \
+        --message-bytes 4096 --buffers 64 --out "$WORK/out" >"$WORK/rx" 2>"$WORK/rx.err" &
+    receiver=$!
+    wait_until 10 bound "$B" || fail "receive --listen did not start: $(cat "$WORK/rx.err")"
+    timeout 30 "$GR_RDMA" send --source "$A" --connect "$B" --service $service \
+        --file "$WORK/file" --sample byte --message-bytes 4096 --rate 100k --quiet ||
+        fail "send --connect ended with $?"
+    wait_for_end $receiver 10 || fail "$service: the end of the sender did not end receive"
+    wait $receiver || fail "receive --listen ended with $?: $(cat "$WORK/rx.err")"
+    same "$WORK/out" "$WORK/file" || fail "$service: not the same through --listen"
+    expect_text "$WORK/rx" "messages=3 bytes=10000 gaps=0" "receive --listen"
+    expect_text "$WORK/rx" "ended=closed" "receive --listen"
+done
+"$GR_RDMA" send --listen "$B" --peers "$A" --file "$WORK/file" --sample byte --quiet &
+sender=$!
+wait_until 10 bound "$B" || fail "send --listen did not start"
+timeout 30 "$GR_RDMA" receive --source "$A" --connect "$B" --sample byte \
+    --out "$WORK/out" --quiet || fail "receive --connect ended with $?"
+wait_for_end $sender 10 || fail "send --listen did not end"
+wait $sender || fail "send --listen ended with $?"
+same "$WORK/out" "$WORK/file" || fail "not the same from a sender that listens"
+
 # JSON; stdout for data; --quiet.
 pair receive --json --message-bytes 4096 --count 2 --out "$WORK/out" -- \
     --json --scene --message-bytes 4096 --count 2

@@ -16,15 +16,17 @@ namespace {
 
 constexpr const char* about =
     "Usage: gr-rdma receive [flags]\n\n"
-    "Receives RDMA messages of samples and writes them to a file, exactly as sent.\n"
-    "Ends after --count messages, after --idle seconds without one, or on Ctrl-C.";
+    "Receives RDMA messages of samples and writes them to a file, exactly as sent. Ends\n"
+    "when the sender disconnects, after --count messages, after --idle seconds without\n"
+    "one, or on Ctrl-C.";
 constexpr const char* examples =
     "Examples:\n"
-    "  gr-rdma receive --source 127.0.0.2 --connect 127.0.0.1 --qpn 0x12 \\\n"
-    "      --remote-qpn 0x11 --sample cu8 --rate 2M --freq 1090M --idle 2 \\\n"
+    "  gr-rdma receive --listen 10.0.0.2 --sample cu8 --rate 2M --freq 1090M \\\n"
     "      --out capture.sigmf-meta\n"
-    "  gr-rdma receive ... --sample sc16 --out - | other-program\n"
-    "With UC the receiver must be there before the sender; with RC the sender waits.\n";
+    "  gr-rdma receive --listen 10.0.0.2 --sample sc16 --out - | other-program\n"
+    "  gr-rdma receive --source 10.0.0.2 --connect 10.0.0.1 --qpn 0x12 \\\n"
+    "      --remote-qpn 0x11 --service uc --idle 2 --out capture.bin\n"
+    "On a static connection a UC receiver must be there before the sender.\n";
 
 struct receive_options {
     connection_options connection;
@@ -47,14 +49,14 @@ struct receive_options {
         connection.declare(f);
         talk.declare(f);
     }
-    void check() const
+    void check(const flags& f) const
     {
         if (out.empty())
             throw usage_error("--out is needed: the file to write, or - for stdout");
         if (out == "-" && talk.json)
             throw usage_error("--json and --out='-' both want stdout: name a file");
         stream.check();
-        connection.check(false);
+        connection.check(f, false);
     }
 };
 
@@ -82,7 +84,7 @@ int receive_command(const words& args, stop_signals& signals)
         std::printf("%s", f.help().c_str());
         return 0;
     }
-    o.check();
+    o.check(f);
     log_to_stderr();
     const std::size_t item = core::sample_bytes(core::parse_sample(o.stream.sample));
     const auto from = source::make(make_source_config(o.connection, o.stream, o.ring));

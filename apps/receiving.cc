@@ -27,6 +27,8 @@ source_config make_source_config(const connection_options& connection,
     c.service = connection.service;
     c.source = connection.source;
     c.connect = connection.connect;
+    c.listen = connection.listen;
+    c.peers = connection.peers;
     c.qpn = static_cast<std::uint32_t>(connection.qpn);
     c.remote_qpn = static_cast<std::uint32_t>(connection.remote_qpn);
     c.psn = static_cast<std::uint32_t>(connection.psn);
@@ -73,13 +75,10 @@ std::string run_flowgraph(gr::top_block& graph,
             last_count = count;
             last_ns = now;
         }
-        const std::string state = from.state();
         if (signals.received())
             ended = signals.name();
         else if (sink.finished())
-            ended = state == "closed" || state == "failed" ? state
-                    : ring.count                           ? "count"
-                                                           : "done";
+            ended = ring.count && count >= ring.count ? "count" : "done";
         else if (ring.idle > 0 && last_ns && double(now - last_ns) * 1e-9 > ring.idle)
             ended = "idle";
         else if (count == 0)
@@ -92,6 +91,10 @@ std::string run_flowgraph(gr::top_block& graph,
     graph.stop();
     graph.wait();
     sink.rethrow();
+    // While it stops, the source may not know how it ended.
+    const std::string state = from.state();
+    if (ended == "done" || state == "failed")
+        ended = state;
     return ended;
 }
 

@@ -18,17 +18,18 @@ namespace apps {
 
 namespace {
 
-constexpr const char* about =
-    "Usage: gr-rdma send [flags]\n\n"
-    "Sends the samples of a file or of a synthetic scene as RDMA messages.\n"
-    "RC: waits for the receiver, and ends when all is acknowledged.";
+constexpr const char* about = "Usage: gr-rdma send [flags]\n\n"
+                              "Sends the samples of a file or of a synthetic scene as "
+                              "RDMA messages, and ends when\n"
+                              "all is sent (RC: and acknowledged).";
 constexpr const char* examples =
     "Examples:\n"
-    "  gr-rdma send --source 127.0.0.1 --connect 127.0.0.2 --qpn 0x11 \\\n"
-    "      --remote-qpn 0x12 --file capture.sigmf-meta\n"
-    "  gr-rdma send --source 127.0.0.1 --connect 127.0.0.2 --qpn 0x11 \\\n"
-    "      --remote-qpn 0x12 --service uc --scene --rate 4M --seconds 0\n"
-    "The receiving side swaps --source with --connect and --qpn with --remote-qpn.\n";
+    "  gr-rdma send --connect 10.0.0.2 --file capture.sigmf-meta\n"
+    "  gr-rdma send --connect 127.0.0.2 --source 127.0.0.1 --scene --rate 4M --seconds "
+    "0\n"
+    "  gr-rdma send --connect 10.0.0.2 --qpn 0x11 --remote-qpn 0x12 --service uc \\\n"
+    "      --file capture.bin --sample sc16 --rate 10M\n"
+    "The receiver of the last one swaps --qpn with --remote-qpn.\n";
 
 constexpr double default_scene_rate = 2e6;
 constexpr double default_scene_seconds = 10;
@@ -144,6 +145,8 @@ endpoint_settings(const send_options& o, const send_plan& plan, std::size_t dept
     e.service = io::parse_service(c.service);
     e.source = c.source;
     e.connect = c.connect;
+    e.listen = c.listen;
+    e.peers = c.peers;
     e.qpn = static_cast<std::uint32_t>(c.qpn);
     e.remote_qpn = static_cast<std::uint32_t>(c.remote_qpn);
     e.psn = static_cast<std::uint32_t>(c.psn);
@@ -281,7 +284,7 @@ int send_command(const words& args, stop_signals& signals)
         return 0;
     }
     const send_plan plan = make_plan(o, f);
-    o.connection.check(true);
+    o.connection.check(f, true);
 
     console talk(o.talk, false);
     const std::size_t depth =

@@ -23,14 +23,14 @@ namespace {
 constexpr const char* about =
     "Usage: gr-rdma spectrum [flags]\n\n"
     "Receives RDMA messages of samples and writes averaged power spectra: CSV, a PNG\n"
-    "waterfall, or both. Ends after --count messages, after --idle seconds without one,\n"
-    "or on Ctrl-C.";
+    "waterfall, or both. Ends when the sender disconnects, after --count messages, "
+    "after\n"
+    "--idle seconds without one, or on Ctrl-C.";
 constexpr const char* examples =
     "Examples:\n"
-    "  gr-rdma spectrum --source 127.0.0.2 --connect 127.0.0.1 --qpn 0x12 \\\n"
-    "      --remote-qpn 0x11 --sample cu8 --rate 2M --freq 1090M --idle 2 \\\n"
-    "      --out waterfall.png --out spectra.csv\n"
-    "CSV: comment lines (#), column names (time_s, then Hz), a line per spectrum in dB.\n"
+    "  gr-rdma spectrum --listen 10.0.0.2 --sample cu8 --rate 2M --freq 1090M \\\n"
+    "      --average 1 --out waterfall.png --out spectra.csv\n"
+    "CSV: comment lines (#), names (time_s, then Hz), a line per spectrum in dB.\n"
     "0 dBFS is a complex tone of full scale.\n";
 
 struct named_window {
@@ -154,7 +154,7 @@ void spectrum_options::check(const flags& f) const
     if (f.given("db-min") && f.given("db-max") && db_min >= db_max)
         throw usage_error("--db-min is not below --db-max");
     stream.check();
-    connection.check(false);
+    connection.check(f, false);
 }
 
 spectrometer_config spectrometer_settings(const spectrum_options& o)
