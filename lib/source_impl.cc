@@ -317,6 +317,12 @@ int source_impl::general_work(int,
     const auto endpoint = session();
     if (!endpoint || !d_buffer || !d_failure.empty())
         return finish();
+    {
+        // GNU Radio looks only when not one item fits; part of a slot may fit for ever.
+        gr::thread::scoped_lock lock(*d_buffer->mutex());
+        if (d_buffer->done())
+            return WORK_DONE;
+    }
     publish_status(core::monotonic_ns());
     post_free_slots();
 

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import unittest
 
@@ -81,6 +82,38 @@ class stopping(with_a_peer):
         top.wait()
         source.stop()
         source.stop()
+
+
+class ending(with_a_peer):
+    """The flowgraph ends by itself when its sink has had enough."""
+
+    def ends(self, source, items):
+        top = gr.top_block()
+        top.connect(source, blocks.head(4, items), blocks.null_sink(4))
+        top.start()
+        ended = threading.Thread(target=top.wait, daemon=True)
+        ended.start()
+        ended.join(20)
+        self.assertFalse(ended.is_alive())
+
+    def test_inside_a_message(self):
+        source = rdma.source(**BASE)
+        self.ends(source, 10000)
+        self.ends(source, 10000)
+
+    def test_at_the_end_of_a_message(self):
+        self.ends(rdma.source(**BASE), 1024)
+
+    def test_while_the_peer_is_silent(self):
+        end_process(self.peer)
+        source = rdma.source(**BASE)
+        peer = uc_peer(PEER, OWN, QPN)
+        self.addCleanup(peer.close)
+        sender = threading.Thread(target=lambda: until(lambda: ready(source), "ready") and
+                                  peer.send(bytes(4096)))
+        sender.start()
+        self.ends(source, 100)
+        sender.join()
 
 
 class starting_again(with_a_peer):
