@@ -23,8 +23,10 @@ namespace rdma {
  * write_offset_bytes() in start() says which slot comes first. A filled slot becomes
  * produce(0, items of a slot).
  *
- * GNU Radio calls a source that returned without output again after 250 ms at most, or
- * after a message; a client waits for its data in general_work().
+ * GNU Radio calls a source that returned without output again only after 250 ms or a
+ * message; readers that go on do not wake it. A client waits for its data in
+ * general_work(), and where it has to return with nothing it first sets
+ * detail()->d_tpb.input_changed under detail()->d_tpb.mutex.
  */
 class ring_client
 {
