@@ -22,6 +22,7 @@ MAY = {
     "io": {"core", "wire", "mem"},
     "probe": {"core", "wire", "mem", "io"},
     "testing": {"core", "wire", "mem", "io", "cuda", "dsp"},
+    "fuzz": {"core", "wire", "mem", "io"},
     "(blocks)": {"core", "wire", "mem", "io", "cuda", "dsp"},
     "(apps)": {"core", "mem", "io", "probe"},
 }
@@ -72,8 +73,8 @@ def check(root):
             if "/" in name and first in MAY:
                 if layer is None:
                     bad.append(f"{path}: {parts[0]}/ may not include the private {name}")
-                elif first == "testing" and layer != "testing":
-                    bad.append(f"{path}: testing/ is for QA only, not for {layer}/")
+                elif first in {"testing", "fuzz"} and layer != first:
+                    bad.append(f"{path}: {first}/ is for QA only, not for {layer}/")
                 elif first != layer and first not in MAY[layer]:
                     bad.append(f"{path}: {layer}/ may not include {first}/")
                 continue
@@ -130,6 +131,9 @@ SAMPLES = (
     ("lib/core/qa_a.cc", '"wire/b.h"', False),
     ("lib/testing/a.h", "<boost/test/unit_test.hpp>", False),
     ("lib/core/a.h", "<boost/crc.hpp>", True),
+    ("lib/fuzz/a.cc", '"io/b.h"', False),
+    ("lib/fuzz/a.cc", "<gnuradio/block.h>", True),
+    ("lib/io/a.cc", '"fuzz/b.h"', True),
 )
 
 

@@ -20,6 +20,7 @@ SPDX = "SPDX-License-Identifier: GPL-3.0-or-later"
 CODE = {".h", ".cc", ".cu", ".cuh", ".py", ".sh", ".cmake"}
 NEEDS_SPDX = CODE | {".yml", ".in", ".supp"}
 MAX_LINES = {"README.md": 120}
+CORPUS = "lib/fuzz/corpus/"  # bytes, even where they read as text
 LEFT_OVER = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b|^(<<<<<<<|>>>>>>>) ", re.M)
 # A source may be longer if it says why: "Long file: <reason>".
 LONG_BECAUSE = re.compile(r"^\W*Long file: \w+", re.M)
@@ -81,6 +82,8 @@ def check_bindings(root, name, text):
 def check(root):
     for path in listed(root):
         name = path.relative_to(root).as_posix()
+        if name.startswith(CORPUS):
+            continue
         try:
             text = path.read_bytes().decode()
         except UnicodeDecodeError:
@@ -112,6 +115,7 @@ SAMPLES = (
     ("lib/a.cc", f"/* {SPDX} */\n\tint a;\n", True),
     ("lib/a.cc", f"/* {SPDX} */\r\nint a;\r\n", True),
     ("lib/a.cc", f"/* {SPDX} */", True),
+    ("lib/fuzz/corpus/fuzz_a/1", "\r", False),
     ("docs/a.md", "[b](b.md)\n", True),
     ("docs/a.md", "[a](a.md#part), [web](https://www.gnuradio.org/)\n", False),
     ("python/rdma/bindings/a.txt",

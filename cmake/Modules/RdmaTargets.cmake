@@ -7,6 +7,16 @@ if(RDMA_WERROR)
 endif()
 add_library(rdma_flags INTERFACE)
 target_compile_options(rdma_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${RDMA_WARNINGS}>)
+if(RDMA_FUZZ)
+    if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+        message(FATAL_ERROR "RDMA_FUZZ is ON and the compiler is ${CMAKE_CXX_COMPILER_ID}: "
+                            "libFuzzer needs clang; configure a new folder with CXX=clang++")
+    endif()
+    if(NOT RDMA_SANITIZE)
+        set(RDMA_SANITIZE address,undefined)
+    endif()
+    target_compile_options(rdma_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 if(RDMA_SANITIZE)
     target_compile_options(rdma_flags INTERFACE -fsanitize=${RDMA_SANITIZE}
                                                 -fno-sanitize-recover=all
