@@ -4,10 +4,19 @@
 # WORK, which begins empty, so that the same seed gives the same inputs.
 file(REMOVE_RECURSE "${WORK}")
 file(MAKE_DIRECTORY "${WORK}/found")
+# libFuzzer tries numbers that were compared, pointers among them.
+set(fixed_addresses "")
+find_program(SETARCH setarch)
+if(SETARCH)
+    execute_process(COMMAND ${SETARCH} -R true RESULT_VARIABLE refused ERROR_QUIET)
+    if(NOT refused)
+        set(fixed_addresses ${SETARCH} -R)
+    endif()
+endif()
 execute_process(
     COMMAND
-        "${PROGRAM}" -runs=${RUNS} -seed=${SEED} -max_len=${MAX_LEN} -timeout=10
-        -rss_limit_mb=2048 -print_final_stats=1 "-artifact_prefix=${WORK}/" "${WORK}/found"
+        ${fixed_addresses} "${PROGRAM}" -runs=${RUNS} -seed=${SEED} -max_len=${MAX_LEN} -timeout=10
+        -rss_limit_mb=2048 -reload=0 -print_final_stats=1 "-artifact_prefix=${WORK}/" "${WORK}/found"
         "${CORPUS}"
     RESULT_VARIABLE failed
     ERROR_VARIABLE log
