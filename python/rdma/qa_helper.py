@@ -23,14 +23,23 @@ def skip(need, reason):
     sys.exit(1 if need in os.environ.get("RDMA_REQUIRE", "").split(",") else 77)
 
 
+def free(address):
+    """True if the RoCEv2 port of the address can be had."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind((address, ROCE_PORT))
+        except OSError:
+            return False
+    return True
+
+
 def need_addresses(*addresses):
-    """Loopback addresses whose RoCEv2 port is ours to take."""
+    """Loopback addresses of the test's own. Another build may be running the same test."""
     for address in addresses:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            try:
-                probe.bind((address, ROCE_PORT))
-            except OSError as error:
-                skip("loopback", "%s:%d: %s" % (address, ROCE_PORT, error))
+        try:
+            until(lambda: free(address), "%s is free" % address, timeout=60)
+        except AssertionError as error:
+            skip("loopback", str(error))
 
 
 def program():
