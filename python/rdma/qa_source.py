@@ -42,39 +42,51 @@ class source_case(unittest.TestCase):
 class bytes_through_the_program(source_case):
     """From `gr-rdma send`, another implementation of sending than uc_peer."""
 
-    def receive_file(self, service, message_bytes, mtu):
-        data = noise(3 * message_bytes + 2 * message_bytes // 3 // 4 * 4)
-        slots = -(-len(data) // message_bytes)
-        source = make_source(service=service, message_bytes=message_bytes, mtu=mtu)
-        sink = tap(4)
+    def receive_file(self, connection, sending, **parameters):
+        slot = parameters["message_bytes"]
+        data = noise(3 * slot + 2 * slot // 3 // 4 * 4)
+        slots = -(-len(data) // slot)
+        source, sink = rdma.source(**connection, **parameters), tap(4)
         with tempfile.NamedTemporaryFile(suffix=".bin") as file:
             file.write(data)
             file.flush()
-            with flowgraph((source, sink)):
+            with flowgraph((source, sink)) as top:
                 until(lambda: ready(source), "ready")
-                subprocess.run(
-                    [program(), "send", "--quiet", "--file", file.name, "--sample", "sc16",
-                     "--service", service, "--source", PEER, "--connect", OWN,
-                     "--qpn", str(PEER_QPN), "--remote-qpn", str(QPN), "--mtu", str(mtu),
-                     "--message-bytes", str(message_bytes), "--rate", "20e6"],
-                    check=True, timeout=60)
-                until(lambda: sink.items * 4 >= slots * message_bytes, "all messages")
+                subprocess.run([program(), "send", "--quiet", "--file", file.name, "--sample",
+                                "sc16", "--message-bytes", str(slot), "--rate", "20e6", *sending],
+                               check=True, timeout=60)
+                until(lambda: sink.items * 4 >= slots * slot, "all messages")
+                if "listen" in connection:
+                    top.wait()  # ends by itself: the sender has hung up
         received = sink.bytes()
         self.assertEqual(hashlib.sha256(received[:len(data)]).hexdigest(),
                          hashlib.sha256(data).hexdigest())
-        self.assertEqual(received[len(data):], bytes(slots * message_bytes - len(data)))
-        short = len(data) % message_bytes
+        self.assertEqual(received[len(data):], bytes(slots * slot - len(data)))
         self.assertEqual(sink.values("packet_len"),
-                         {(slots - 1) * message_bytes // 4: short // 4})
+                         {(slots - 1) * slot // 4: len(data) % slot // 4})
         self.assertEqual(sink.values("rx_gap"), {})
 
+    def receive_static(self, service, message_bytes, mtu):
+        self.receive_file(
+            dict(source=OWN, connect=PEER, qpn=QPN, remote_qpn=PEER_QPN),
+            ["--source", PEER, "--connect", OWN, "--qpn", str(PEER_QPN), "--remote-qpn", str(QPN),
+             "--mtu", str(mtu), "--service", service],
+            service=service, message_bytes=message_bytes, mtu=mtu)
+
     def test_reliable(self):
-        self.receive_file("rc", 65536, 1024)
-        self.receive_file("rc", 100000, 4096)
+        self.receive_static("rc", 65536, 1024)
+        self.receive_static("rc", 100000, 4096)
 
     def test_unreliable(self):
-        self.receive_file("uc", 65536, 1024)
-        self.receive_file("uc", 4096, 256)
+        self.receive_static("uc", 65536, 1024)
+        self.receive_static("uc", 4096, 256)
+
+    def test_listening(self):
+        for service in ("rc", "uc"):
+            with self.subTest(service):
+                self.receive_file(dict(listen=OWN, peers=PEER),
+                                  ["--source", PEER, "--connect", OWN, "--service", service],
+                                  service=service, message_bytes=65536)
 
 
 class tags(source_case):
