@@ -101,6 +101,7 @@ public:
     }
     int work(int n, gr_vector_const_void_star& in, gr_vector_void_star&) override
     {
+        std::this_thread::sleep_for(delay);
         std::lock_guard<std::mutex> lock(mutex);
         if (paused)
             return 0;
@@ -133,6 +134,7 @@ public:
     std::mutex mutex;
     std::condition_variable changed;
     std::atomic<bool> paused{ false };
+    std::chrono::microseconds delay{ 0 };
     std::vector<std::byte> bytes;
     std::vector<std::uintptr_t> addresses;
     std::vector<gr::tag_t> tags;
@@ -325,6 +327,27 @@ BOOST_AUTO_TEST_CASE(stop_returns_within_a_second_from_any_state)
         BOOST_TEST(core::monotonic_ns() - before < 1000000000);
         BOOST_TEST(block->state() == "idle");
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_slow_reader_does_not_put_the_source_to_sleep)
+{
+    // GNU Radio's own pause for a source without output is 250 ms; there would be
+    // hundreds.
+    auto p = make_pair_config("inproc", 8192);
+    const auto messages = random_messages(200, 8192);
+    auto top = gr::make_top_block("top");
+    auto sink = gnuradio::make_block_sptr<recorder>(1);
+    sink->delay = std::chrono::microseconds(100);
+    sink->set_max_noutput_items(1000);
+    top->connect(source::make(p.source), 0, sink, 0);
+    top->start();
+    sender tx(p.sender);
+    const auto before = core::monotonic_ns();
+    tx.send(messages);
+    BOOST_TEST(sink->wait_bytes(200 * 8192));
+    BOOST_TEST(core::monotonic_ns() - before < 5000000000);
+    top->stop();
+    top->wait();
 }
 
 BOOST_AUTO_TEST_CASE(a_listening_source_ends_its_stream_when_the_sender_disconnects)

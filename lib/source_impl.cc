@@ -339,8 +339,15 @@ int source_impl::general_work(int,
                                         ? longest_wait_ns
                                         : shortest_wait_ns);
         n = endpoint->poll(done, poll_batch);
-        if (n == 0)
-            return ended ? finish() : 0;
+        if (n == 0 && ended)
+            return finish();
+        if (n == 0) {
+            // GNU Radio takes a source that made nothing for one that waits for input,
+            // and would let it sleep for 250 ms.
+            gr::thread::scoped_lock lock(detail()->d_tpb.mutex);
+            detail()->d_tpb.input_changed = true;
+            return 0;
+        }
     }
     std::uint64_t items = 0;
     const std::uint64_t start = nitems_written(0);
@@ -362,11 +369,11 @@ bool source_impl::deliver(const io::completion& done, std::uint64_t offset)
     source_tags::message m;
     m.done = done;
     m.slot = d_cursor.retire();
-    m.bytes = done.bytes > d_config.header_bytes ? done.bytes - d_config.header_bytes : 0;
+    m.bytes = done.bytes - done.header_bytes;
     m.address = d_ring->first_mapping().address + m.slot * d_config.message_bytes;
     m.header = d_headers.data() +
                m.slot * core::round_up(d_config.header_bytes, header_alignment);
-    m.header_bytes = std::min<std::size_t>(d_config.header_bytes, done.bytes);
+    m.header_bytes = done.header_bytes;
     if (d_restarted && !m.done.lost)
         m.done.lost.reason = io::gap_reason::reconnect;
     d_restarted = false;

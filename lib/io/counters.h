@@ -64,6 +64,7 @@ private:
     X(dropped_icrc, "packets with a wrong ICRC")                                       \
     X(dropped_length, "packets or messages of a wrong length for opcode, MTU or slot") \
     X(dropped_source, "packets from an address other than the peer's")                 \
+    X(dropped_access, "RDMA WRITEs with a wrong R_Key or outside the next slot")       \
     X(dropped_qkey, "datagrams with a wrong Q_Key")                                    \
     X(cm_requests, "connection requests (REQ) received")                               \
     X(cm_refused, "connection requests that were refused (REJ sent)")                  \

@@ -43,6 +43,8 @@ const char* to_string(gap_reason reason) noexcept
         return "no_slot";
     case gap_reason::length_error:
         return "length_error";
+    case gap_reason::access_error:
+        return "access_error";
     case gap_reason::late_start:
         return "late_start";
     case gap_reason::reconnect:

@@ -42,6 +42,7 @@ enum class gap_reason : std::uint8_t {
     packet_loss,  //!< PSN jumped
     no_slot,      //!< nothing posted when it came
     length_error, //!< longer than the slot
+    access_error, //!< an RDMA WRITE that was not allowed
     late_start,   //!< joined a stream that was already running
     reconnect,    //!< a new connection
     overrun,      //!< dropped on this machine before it reached us
@@ -61,7 +62,8 @@ struct gap {
 //! One finished receive.
 struct completion {
     std::uint64_t cookie = 0;
-    std::uint32_t bytes = 0; //!< message length, header included
+    std::uint32_t bytes = 0;        //!< message length, header included
+    std::uint32_t header_bytes = 0; //!< of these, how many went to the header region
     wc_status status = wc_status::success;
     wc_opcode opcode = wc_opcode::send;
     bool has_immediate = false;
@@ -78,6 +80,10 @@ struct send_request {
     std::uint64_t cookie = 0;
     bool has_immediate = false;
     std::uint32_t immediate = 0; //!< host byte order
+    //! An RDMA WRITE to remote_address of the peer's memory instead of a SEND (RC, UC).
+    bool write = false;
+    std::uint64_t remote_address = 0;
+    std::uint32_t rkey = 0;
 };
 
 struct send_completion {

@@ -58,6 +58,10 @@ struct endpoint_config {
         4u << 20; //!< asked of the kernel; the grant is reported
     double rate_bytes =
         0; //!< paces sends, bytes per second of payload; 0: as fast as possible
+    //! R_Key that a peer must give to WRITE into the attached ring, whose first byte has
+    //! the address 0; 0: the peer may not. A WRITE must lie inside the next posted slot.
+    std::uint32_t rkey = 0;
+    std::uint32_t qkey = 0x11111111;     //!< UD: what both sides must give
     std::vector<std::byte> private_data; //!< CM: sent to the peer, at most 56 bytes
     std::string
         peers; //!< CM, listening: who may connect, addresses by comma; empty: anyone

@@ -4,6 +4,7 @@
 #include "wire/byte_order.h"
 
 #include <array>
+#include <iterator>
 
 namespace gr {
 namespace rdma {
@@ -236,6 +237,28 @@ std::int64_t rnr_timer_ns(std::uint8_t code) noexcept
     };
     const unsigned units = code & 0x1f ? table45[code & 0x1f] : 65536;
     return std::int64_t{ 10000 } * units;
+}
+
+namespace {
+// 0, 1, 2, 3, 4, then 1.5 times and 2 times the powers of two.
+constexpr std::uint64_t credit_counts[] = { 0,     1,     2,    3,    4,    6,    8,
+                                            12,    16,    24,   32,   48,   64,   96,
+                                            128,   192,   256,  384,  512,  768,  1024,
+                                            1536,  2048,  3072, 4096, 6144, 8192, 12288,
+                                            16384, 24576, 32768 };
+} // namespace
+
+std::uint8_t credit_code(std::uint64_t credits) noexcept
+{
+    std::uint8_t code = 30;
+    while (credit_counts[code] > credits)
+        --code;
+    return code;
+}
+
+std::uint64_t credits_of(std::uint8_t code) noexcept
+{
+    return code < std::size(credit_counts) ? credit_counts[code] : UINT64_MAX;
 }
 
 } // namespace wire

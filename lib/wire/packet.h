@@ -137,6 +137,12 @@ enum class parse_status : std::uint8_t {
     pad,       //!< pad count above the payload, or payload on an opcode without one
 };
 
+//! AETH credit count code for \p credits receives: the largest count of table 46 (spec
+//! vol. 1, 9.7.7.2.4) that is not above it; 0 to 30.
+std::uint8_t credit_code(std::uint64_t credits) noexcept;
+//! The other way; UINT64_MAX for code 31, no credit information.
+std::uint64_t credits_of(std::uint8_t code) noexcept;
+
 /*!
  * \brief Take apart one UDP payload (from the BTH to the ICRC). Reads \p bytes bytes at
  * most, allocates nothing. Checks layout only: not the ICRC, not the state of a queue

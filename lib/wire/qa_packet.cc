@@ -243,3 +243,14 @@ BOOST_AUTO_TEST_CASE(rnr_timer_codes)
     BOOST_TEST(rnr_timer_ns(32) == rnr_timer_ns(0)); // five bits count
     BOOST_TEST(rnr_timer_ns(33) == rnr_timer_ns(1));
 }
+
+BOOST_AUTO_TEST_CASE(credit_codes_round_down_and_come_back)
+{
+    BOOST_TEST(credit_code(0) == 0);
+    BOOST_TEST(credit_code(5) == 4);
+    BOOST_TEST(credit_code(16) == 8);
+    BOOST_TEST(credit_code(UINT64_MAX) == 30);
+    for (std::uint8_t code = 0; code < 31; ++code)
+        BOOST_TEST(credit_code(credits_of(code)) == code);
+    BOOST_TEST(credits_of(31) == UINT64_MAX);
+}

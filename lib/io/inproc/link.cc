@@ -216,6 +216,7 @@ void link::deliver(const send_request& r, side& to)
     completion c;
     c.cookie = slot.cookie;
     c.bytes = static_cast<std::uint32_t>(r.bytes);
+    c.header_bytes = static_cast<std::uint32_t>(head);
     c.opcode = r.has_immediate ? wc_opcode::send_immediate : wc_opcode::send;
     c.has_immediate = r.has_immediate;
     c.immediate = r.immediate;

@@ -31,7 +31,7 @@ void check_nak(const wire::packet& a, wire::nak_code code, wire::psn psn)
 void check_ack(const wire::packet& a, std::uint32_t psn, std::uint32_t msn)
 {
     BOOST_TEST((a.aeth.kind == wire::aeth_kind::ack));
-    BOOST_TEST(a.aeth.value == 31);
+    BOOST_TEST(a.aeth.value < 31); // credits are told
     BOOST_TEST(a.bth.psn.value() == psn);
     BOOST_TEST(a.aeth.msn == msn);
 }
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(drops_opcodes_of_other_services)
     std::uint64_t dropped = 0;
     const bytes_t data = pattern(6, 64);
     for (unsigned opcode = 0; opcode < 256; ++opcode) {
-        if (opcode <= 0x05)
+        if (opcode <= 0x0b) // SENDs and WRITEs
             continue;
         wire::packet p;
         p.bth.opcode = static_cast<std::uint8_t>(opcode);

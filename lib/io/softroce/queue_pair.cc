@@ -34,6 +34,8 @@ void queue_pair::configure(std::uint32_t remote_qpn,
     r.header_bytes = config.header_bytes;
     r.message_bytes = config.message_bytes;
     r.rnr_timer = config.rnr_timer;
+    r.rkey = config.rkey;
+    r.qkey = config.qkey;
     rx.emplace(r, slots, completions, counts);
     rx->attach(d_ring, d_headers);
     requester_config t;
@@ -41,6 +43,8 @@ void queue_pair::configure(std::uint32_t remote_qpn,
     t.mtu = mtu;
     t.first_psn = wire::psn(psn);
     t.dest_qpn = remote_qpn;
+    t.own_qpn = qpn;
+    t.qkey = config.qkey;
     t.retry_count = config.retry_count;
     t.rnr_retry = config.rnr_retry;
     t.ack_timeout_ns = config.ack_timeout_ns;

@@ -17,15 +17,25 @@ constexpr double first_window = 16;
 constexpr std::int64_t longest_timeout_ns = 500000000;
 
 // Opcode by place in the message: [starts][ends], then with immediate.
-wire::operation operation_at(bool starts, bool ends, bool immediate) noexcept
+wire::operation operation_at(bool write, bool starts, bool ends, bool immediate) noexcept
 {
+    using op = wire::operation;
     if (starts && ends)
-        return immediate ? wire::operation::send_only_immediate
-                         : wire::operation::send_only;
+        return write ? (immediate ? op::write_only_immediate : op::write_only)
+                     : (immediate ? op::send_only_immediate : op::send_only);
     if (ends)
-        return immediate ? wire::operation::send_last_immediate
-                         : wire::operation::send_last;
-    return starts ? wire::operation::send_first : wire::operation::send_middle;
+        return write ? (immediate ? op::write_last_immediate : op::write_last)
+                     : (immediate ? op::send_last_immediate : op::send_last);
+    if (starts)
+        return write ? op::write_first : op::send_first;
+    return write ? op::write_middle : op::send_middle;
+}
+
+wire::service wire_service(service_type s) noexcept
+{
+    return s == service_type::rc   ? wire::service::rc
+           : s == service_type::uc ? wire::service::uc
+                                   : wire::service::ud;
 }
 
 } // namespace
@@ -62,6 +72,26 @@ bool requester::load_message() noexcept
     return true;
 }
 
+// A datagram is one packet, and cannot WRITE.
+void requester::refuse_unsendable() noexcept
+{
+    const message& m = at(d_oldest + d_count - 1);
+    if (d_config.service != service_type::ud ||
+        (m.request.bytes <= d_config.mtu && !m.request.write))
+        return;
+    d_loaded = m.first;
+    d_done.push(send_completion{ m.request.cookie, wc_status::length_error });
+    d_refused = true;
+    --d_count;
+}
+
+// Where the responder says that it has no receive for a message, only its first packet goes,
+// as the question for more (spec vol. 1, 9.7.7.2.5).
+bool requester::lacks_credit() const noexcept
+{
+    return d_config.service == service_type::rc && d_cursor >= d_credit_limit;
+}
+
 bool requester::window_open() const noexcept
 {
     return d_config.service != service_type::rc ||
@@ -72,7 +102,14 @@ bool requester::next(outgoing& out, std::int64_t now_ns) noexcept
 {
     if (d_failure != wc_status::success || now_ns < d_rnr_ns || !window_open())
         return false;
-    if (d_next == d_loaded && !load_message())
+    while (d_next == d_loaded) {
+        if (!load_message())
+            return false;
+        refuse_unsendable();
+    }
+    while (d_next >= at(d_cursor).first + at(d_cursor).packets)
+        ++d_cursor;
+    if (lacks_credit() && d_next != d_una)
         return false;
     const bool again = d_next < d_highest;
     if (d_config.rate_bytes > 0 && !again) {
@@ -86,8 +123,6 @@ bool requester::next(outgoing& out, std::int64_t now_ns) noexcept
         if (d_tokens < 0)
             return false;
     }
-    while (d_next >= at(d_cursor).first + at(d_cursor).packets)
-        ++d_cursor;
     const message& m = at(d_cursor);
     fill(out, m, d_next);
     out.again = again;
@@ -123,14 +158,18 @@ void requester::fill(outgoing& out, const message& m, std::uint64_t packet) noex
     p.payload_bytes = std::min<std::uint64_t>(d_config.mtu, m.request.bytes - offset);
     p.immediate = m.request.immediate;
     p.bth.opcode = wire::make_opcode(
-        d_config.service == service_type::rc ? wire::service::rc : wire::service::uc,
-        operation_at(starts, ends, m.request.has_immediate));
+        wire_service(d_config.service),
+        operation_at(m.request.write, starts, ends, m.request.has_immediate));
+    p.deth = { d_config.qkey, d_config.own_qpn };
+    p.reth = { m.request.remote_address,
+               m.request.rkey,
+               static_cast<std::uint32_t>(m.request.bytes) };
     p.bth.pad = static_cast<std::uint8_t>((4 - p.payload_bytes % 4) % 4);
     p.bth.dest_qpn = d_config.dest_qpn;
     p.bth.psn = d_config.first_psn + static_cast<std::uint32_t>(packet & wire::psn::mask);
     p.bth.ack_request = false;
     if (d_config.service == service_type::rc) {
-        p.bth.ack_request = ends || wants_acknowledge(packet);
+        p.bth.ack_request = ends || lacks_credit() || wants_acknowledge(packet);
         if (p.bth.ack_request)
             d_ack_asked = packet + 1;
     }
@@ -141,7 +180,8 @@ bool requester::handed_over() noexcept
     if (d_config.service == service_type::rc)
         return false;
     d_una = d_next;
-    bool any = false;
+    bool any = d_refused;
+    d_refused = false;
     while (d_count != 0 && at(d_oldest).first + at(d_oldest).packets <= d_una) {
         finish_oldest(wc_status::success);
         any = true;
@@ -167,8 +207,19 @@ bool requester::on_acknowledge(const wire::packet& p, std::int64_t now_ns) noexc
     const std::uint64_t upto = d_una + static_cast<std::uint64_t>(ahead);
     bool any = acknowledge_below(upto, now_ns);
     switch (p.aeth.kind) {
-    case wire::aeth_kind::ack:
+    case wire::aeth_kind::ack: {
+        // The MSN counts completed messages, and so do we: d_oldest, give or take those
+        // whose acknowledgement this one is.
+        const std::uint64_t credits = wire::credits_of(p.aeth.value);
+        const std::int32_t done = wire::psn::distance(
+            wire::psn(static_cast<std::uint32_t>(d_oldest & 0xffffff)),
+            wire::psn(p.aeth.msn));
+        d_credit_limit =
+            credits == UINT64_MAX
+                ? credits
+                : d_oldest + static_cast<std::uint64_t>(std::max(0, done)) + credits;
         break;
+    }
     case wire::aeth_kind::rnr_nak:
         d_counts.rnr_naks_received.add();
         if (d_config.rnr_retry != 7 && ++d_rnr_retries > d_config.rnr_retry) {
@@ -263,7 +314,8 @@ std::int64_t requester::ready_in(std::int64_t now_ns) const noexcept
     std::int64_t when = d_timer_ns;
     const bool more =
         d_next < d_loaded || (d_count < d_flight.size() && !d_requests.empty());
-    if (more && window_open()) {
+    const bool no_credit = lacks_credit() && d_next != d_una;
+    if (more && window_open() && !no_credit) {
         std::int64_t send = std::max(now_ns, d_rnr_ns);
         const bool paced = d_config.rate_bytes > 0 && d_next >= d_highest;
         if (paced && d_tokens < 0)

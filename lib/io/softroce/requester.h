@@ -21,6 +21,8 @@ struct requester_config {
     std::uint32_t mtu = 1024;
     wire::psn first_psn;
     std::uint32_t dest_qpn = 0;
+    std::uint32_t own_qpn = 0; //!< UD, in the DETH
+    std::uint32_t qkey = 0;    //!< UD, in the DETH
     std::uint8_t retry_count = 7;
     std::uint8_t rnr_retry = 7; //!< 7: for ever
     std::int64_t ack_timeout_ns = 67000000;
@@ -104,6 +106,8 @@ private:
     void note_loss() noexcept;
     void fail(wc_status status) noexcept;
     void finish_oldest(wc_status status) noexcept;
+    void refuse_unsendable() noexcept;
+    bool lacks_credit() const noexcept;
     bool window_open() const noexcept;
     bool wants_acknowledge(std::uint64_t packet) const noexcept;
     std::int64_t timeout_ns() const noexcept;
@@ -116,11 +120,13 @@ private:
     std::vector<message> d_flight; // messages d_oldest .. d_oldest + d_count - 1
     std::uint64_t d_oldest = 0;
     std::size_t d_count = 0;
-    std::uint64_t d_cursor = 0;    // message that d_next lies in, or the next to load
-    std::uint64_t d_loaded = 0;    // packets of all loaded messages
-    std::uint64_t d_una = 0;       // oldest unacknowledged packet
-    std::uint64_t d_next = 0;      // next packet to send
-    std::uint64_t d_highest = 0;   // packets sent at least once
+    std::uint64_t d_cursor = 0;  // message that d_next lies in, or the next to load
+    std::uint64_t d_loaded = 0;  // packets of all loaded messages
+    std::uint64_t d_una = 0;     // oldest unacknowledged packet
+    std::uint64_t d_next = 0;    // next packet to send
+    std::uint64_t d_highest = 0; // packets sent at least once
+    std::uint64_t d_credit_limit = UINT64_MAX; // messages that the peer has receives for
+    bool d_refused = false;        // a message that cannot be sent was given back
     std::uint64_t d_ack_asked = 0; // packet behind the last acknowledge request sent
 
     const double d_most; // packets that window_bytes allows

@@ -58,15 +58,22 @@ bool responder::on_packet(const wire::packet& p, std::int64_t now_ns) noexcept
 {
     const wire::opcode_traits& t = wire::traits(p.bth.opcode);
     const auto service = static_cast<std::uint8_t>(wire_service(d_config.service));
-    if ((p.bth.opcode & 0xe0) != service || !t.is_send) {
+    if ((p.bth.opcode & 0xe0) != service || !(t.is_send || t.is_write)) {
         d_counts.dropped_opcode.add();
         return false;
     }
     d_pushed = false;
-    if (d_config.service == service_type::rc)
+    switch (d_config.service) {
+    case service_type::rc:
         on_request_rc(p, now_ns);
-    else
+        break;
+    case service_type::uc:
         on_request_uc(p, now_ns);
+        break;
+    case service_type::ud:
+        on_datagram(p, now_ns);
+        break;
+    }
     return d_pushed;
 }
 
@@ -103,7 +110,8 @@ void responder::on_request_rc(const wire::packet& p, std::int64_t now_ns) noexce
         return;
     }
     d_heard = true;
-    if (t.starts == d_in_message) { // FIRST inside a message, or MIDDLE outside
+    // FIRST inside a message, MIDDLE outside, or SEND inside a WRITE.
+    if (t.starts == d_in_message || (!t.starts && t.is_write != d_writing)) {
         d_counts.dropped_opcode.add();
         refuse_rc(wire::nak_code::invalid_request);
         return;
@@ -116,6 +124,12 @@ void responder::on_request_rc(const wire::packet& p, std::int64_t now_ns) noexce
     if (t.starts && !open_message(now_ns)) {
         d_counts.rnr_naks_sent.add();
         schedule_nak(wire::aeth_kind::rnr_nak, d_config.rnr_timer);
+        return;
+    }
+    if (t.starts && t.is_write && !write_is_allowed(p)) {
+        d_in_message = false;
+        d_counts.dropped_access.add();
+        refuse_rc(wire::nak_code::remote_access_error);
         return;
     }
     if (!accept_payload(p)) {
@@ -154,10 +168,16 @@ void responder::on_request_uc(const wire::packet& p, std::int64_t now_ns) noexce
             d_skipping = !t.ends;
             return;
         }
+        if (t.is_write && !write_is_allowed(p)) {
+            d_counts.dropped_access.add();
+            drop_message(gap_reason::access_error);
+            d_skipping = !t.ends;
+            return;
+        }
         d_lost = sized(p.bth.psn);
-    } else if (!d_in_message) {
+    } else if (!d_in_message || t.is_write != d_writing) {
         // The rest of a message that was dropped, or a packet that belongs to none.
-        if (!d_lost)
+        if (!d_lost || d_in_message)
             d_counts.dropped_opcode.add();
         return;
     }
@@ -174,6 +194,55 @@ void responder::on_request_uc(const wire::packet& p, std::int64_t now_ns) noexce
     d_boundary = d_expected;
     d_last_bytes = d_received;
     finish_message(p, t);
+}
+
+void responder::on_datagram(const wire::packet& p, std::int64_t now_ns) noexcept
+{
+    const wire::opcode_traits& t = wire::traits(p.bth.opcode);
+    if (p.deth.qkey != d_config.qkey) {
+        d_counts.dropped_qkey.add();
+        return;
+    }
+    if (p.payload_bytes > d_config.mtu) {
+        d_counts.dropped_length.add();
+        return;
+    }
+    d_heard = true;
+    const auto lose = [&](gap_reason reason) {
+        drop_message(reason);
+        d_lost.messages_known = d_lost.bytes_known = true;
+        ++d_lost.messages;
+        d_lost.bytes += p.payload_bytes;
+    };
+    if (!open_message(now_ns)) {
+        d_counts.messages_dropped_no_slot.add();
+        lose(gap_reason::no_slot);
+        return;
+    }
+    if (!accept_payload(p)) {
+        d_counts.dropped_length.add();
+        lose(gap_reason::length_error);
+        return;
+    }
+    d_counts.packets_received.add();
+    finish_message(p, t);
+}
+
+// Looks before a byte is written. A WRITE of nothing needs no key (spec vol.
+// 1, 9.7.4.1.4).
+bool responder::write_is_allowed(const wire::packet& p) noexcept
+{
+    d_writing = true;
+    d_write_bytes = p.reth.bytes;
+    d_write_at = 0;
+    if (p.reth.bytes == 0)
+        return true;
+    if (d_config.rkey == 0 || p.reth.rkey != d_config.rkey ||
+        p.reth.address < d_slot.offset || p.reth.address - d_slot.offset > d_slot.bytes ||
+        p.reth.bytes > d_slot.bytes - (p.reth.address - d_slot.offset))
+        return false;
+    d_write_at = p.reth.address - d_slot.offset;
+    return true;
 }
 
 // Spec vol. 1, 9.8.2.2.1: an unexpected PSN ends the current message; the expected PSN
@@ -236,6 +305,7 @@ bool responder::open_message(std::int64_t now_ns) noexcept
     d_slot =
         *slot; // popped when the message is finished: a dropped message leaves it posted
     d_in_message = true;
+    d_writing = false;
     d_received = 0;
     d_started_ns = now_ns;
     return true;
@@ -243,11 +313,19 @@ bool responder::open_message(std::int64_t now_ns) noexcept
 
 bool responder::accept_payload(const wire::packet& p) noexcept
 {
-    const std::uint64_t room =
-        std::uint64_t(d_slot.bytes) + d_config.header_bytes - d_received;
-    if (p.payload_bytes > room)
+    const std::uint64_t most =
+        d_writing ? d_write_bytes : std::uint64_t(d_slot.bytes) + d_config.header_bytes;
+    if (p.payload_bytes > most - d_received)
         return false;
-    place(p.payload, p.payload_bytes);
+    if (d_writing && wire::traits(p.bth.opcode).ends &&
+        d_received + p.payload_bytes != d_write_bytes)
+        return false; // shorter than its RETH said
+    if (d_writing && p.payload_bytes != 0)
+        std::memcpy(d_ring.host + d_slot.offset + d_write_at + d_received,
+                    p.payload,
+                    p.payload_bytes);
+    else if (!d_writing)
+        place(p.payload, p.payload_bytes);
     d_received += p.payload_bytes;
     return true;
 }
@@ -270,11 +348,27 @@ void responder::place(const std::byte* data, std::size_t bytes) noexcept
 void responder::finish_message(const wire::packet& p,
                                const wire::opcode_traits& t) noexcept
 {
+    d_in_message = false;
+    d_msn = (d_msn + 1) & 0xffffff;
+    if (d_writing) {
+        if (d_received != 0)
+            d_written = std::max(d_written, d_write_at + d_received);
+        if (!t.has_immdt)
+            return; // nothing is completed
+    }
     completion done;
     done.cookie = d_slot.cookie;
-    done.bytes = static_cast<std::uint32_t>(d_received);
+    std::uint64_t bytes = d_writing ? d_written : d_received;
+    if (!d_writing && d_written != 0) // a SEND that completes what WRITEs brought
+        bytes = std::max(d_written + d_config.header_bytes, d_received);
+    done.bytes = static_cast<std::uint32_t>(bytes);
+    done.header_bytes = d_writing ? 0
+                                  : static_cast<std::uint32_t>(std::min<std::uint64_t>(
+                                        d_config.header_bytes, d_received));
     done.has_immediate = t.has_immdt;
-    done.opcode = t.has_immdt ? wc_opcode::send_immediate : wc_opcode::send;
+    done.opcode = d_writing     ? wc_opcode::write_immediate
+                  : t.has_immdt ? wc_opcode::send_immediate
+                                : wc_opcode::send;
     done.immediate = p.immediate;
     done.sequence = d_sequence++;
     done.time_ns = d_started_ns;
@@ -283,10 +377,9 @@ void responder::finish_message(const wire::packet& p,
         d_counts.gaps.add();
     d_lost = gap();
     d_odd_length = false;
-    d_msn = (d_msn + 1) & 0xffffff;
-    d_in_message = false;
+    d_written = 0;
     d_counts.messages_received.add();
-    d_counts.bytes_received.add(d_received);
+    d_counts.bytes_received.add(done.bytes);
     d_slots.pop();
     if (d_slots.empty())
         d_counts.receive_queue_empty.add();
@@ -349,7 +442,8 @@ void responder::take_ack(wire::packet& out) noexcept
         out.aeth = d_nak;
         out.bth.psn = d_expected;
     } else {
-        out.aeth = wire::aeth{ wire::aeth_kind::ack, 31, 0 };
+        out.aeth =
+            wire::aeth{ wire::aeth_kind::ack, wire::credit_code(d_slots.size()), 0 };
         out.bth.psn = d_expected - 1;
     }
     out.aeth.msn = d_msn;

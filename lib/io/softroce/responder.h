@@ -22,6 +22,8 @@ struct responder_config {
     std::uint32_t header_bytes = 0;
     std::uint64_t message_bytes = 0; //!< the usual message, header included; 0: unknown
     std::uint8_t rnr_timer = 12;
+    std::uint32_t rkey = 0; //!< that WRITEs must give; 0: none are allowed
+    std::uint32_t qkey = 0; //!< that UD packets must give
 };
 
 /*!
@@ -31,7 +33,13 @@ struct responder_config {
  * RC follows InfiniBand spec vol. 1, 9.7.4 and 9.7.5: in-order delivery, one NAK per
  * missing PSN, RNR NAK when a message starts and no slot is posted, duplicates
  * acknowledged again. UC follows 9.8.2: a message with a missing packet is dropped; the
- * next completion says what was lost.
+ * next completion says what was lost. UD (9.8.3): one packet is one message.
+ *
+ * RDMA WRITE (RC, UC): memory addresses count from the ring's first byte. A WRITE must
+ * lie inside the next posted slot, so that it cannot touch what a reader still reads;
+ * without a posted slot it is refused like a SEND. A WRITE alone completes nothing; one
+ * with immediate uses up the slot, and its completion has the length of what was written
+ * into it.
  *
  * Not thread-safe: one thread calls everything except the far ends of the two queues
  * (slots are pushed and completions popped by the consumer). No allocation, no system
@@ -74,6 +82,8 @@ public:
 private:
     void on_request_rc(const wire::packet& p, std::int64_t now_ns) noexcept;
     void on_request_uc(const wire::packet& p, std::int64_t now_ns) noexcept;
+    void on_datagram(const wire::packet& p, std::int64_t now_ns) noexcept;
+    bool write_is_allowed(const wire::packet& p) noexcept;
     bool follow_psn_uc(const wire::packet& p, bool starts) noexcept;
     bool lengths_fit(const wire::packet& p, const wire::opcode_traits& t) const noexcept;
     bool open_message(std::int64_t now_ns) noexcept;
@@ -97,8 +107,12 @@ private:
     wire::psn d_boundary; // PSN behind the last delivered message (UC: sizes a loss)
     bool d_heard = false;
     bool d_in_message = false;
-    recv_slot d_slot;             // in use while d_in_message
-    std::uint64_t d_received = 0; // bytes of the message so far
+    recv_slot d_slot;                // in use while d_in_message
+    bool d_writing = false;          // the message is an RDMA WRITE
+    std::uint64_t d_received = 0;    // bytes of the message so far
+    std::uint64_t d_write_at = 0;    // offset in the slot where the WRITE began
+    std::uint64_t d_write_bytes = 0; // as its RETH announced
+    std::uint64_t d_written = 0;     // of the next slot, by WRITEs without immediate
     std::int64_t d_started_ns = 0;
     bool d_pushed = false; // a completion, by the packet at hand
     std::uint64_t d_sequence = 0;
