@@ -112,6 +112,32 @@ pair receive --quiet --message-bytes 4096 --count 2 --out - -- \
 same "$WORK/rx" "$WORK/out" || fail "stdout does not carry the samples"
 [ -s "$WORK/tx" ] && fail "send --quiet speaks"
 
+# What the blocks log goes to stderr: stdout may carry samples.
+head -c 1001 /dev/urandom >"$WORK/odd"
+"$GR_RDMA" receive --listen "$B" --sample sc16 --out - >"$WORK/rx" 2>"$WORK/rx.err" &
+receiver=$!
+wait_until 10 bound "$B" || fail "receive did not start"
+"$GR_RDMA" send --source "$A" --connect "$B" --sample byte --file "$WORK/odd" --quiet ||
+    fail "send ended with $?"
+wait_for_end $receiver 10 || fail "receive did not end"
+head -c 1000 "$WORK/odd" >"$WORK/even"
+same "$WORK/rx" "$WORK/even" || fail "stdout carries more than samples: $(head -c 300 "$WORK/rx")"
+expect_text "$WORK/rx.err" "1001 bytes is no whole number" "receive of an odd message"
+
+# Progress is for terminals.
+if command -v script >/dev/null; then
+    (
+        script -qec "'$GR_RDMA' receive --listen $B --out '$WORK/out'" "$WORK/typescript" \
+            >/dev/null 2>&1 </dev/null &
+        wait_until 10 bound "$B"
+        wait_until 10 grep -q "waiting: .*listening on $B" "$WORK/typescript" ||
+            echo missing >"$WORK/no-progress"
+        "$GR_RDMA" send --source "$A" --connect "$B" --scene --count 1 --quiet
+        wait
+    )
+    [ -e "$WORK/no-progress" ] && fail "no progress on a terminal"
+fi
+
 # Spectra: the tone stands where it was sent, in CSV; a picture beside it.
 pair spectrum --rate 1M --freq 100M --count 25 --average 4 --fft-length 256 \
     --window flattop --out "$WORK/s.csv" --out "$WORK/s.png" -- \

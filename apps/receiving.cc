@@ -4,16 +4,34 @@
 #include "core/clock.h"
 #include "core/sizes.h"
 
+#include <cstdio>
 #include <gnuradio/logger.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
+#include <mutex>
 
 namespace gr {
 namespace rdma {
 namespace apps {
 
 namespace {
+
 constexpr int look_up_ms = 50;
-}
+
+class stderr_sink : public spdlog::sinks::base_sink<std::mutex>
+{
+public:
+    stderr_sink() { set_pattern_(gr::logging::default_pattern); }
+
+private:
+    void sink_it_(const spdlog::details::log_msg& line) override
+    {
+        spdlog::memory_buf_t text;
+        formatter_->format(line, text);
+        std::fwrite(text.data(), 1, text.size(), stderr);
+    }
+    void flush_() override {}
+};
+
+} // namespace
 
 source_config make_source_config(const connection_options& connection,
                                  const stream_options& stream,
@@ -44,14 +62,12 @@ source_config make_source_config(const connection_options& connection,
 
 void log_to_stderr()
 {
+    // The backend exists since the library was loaded: settings would come too late.
     auto& system = gr::logging::singleton();
     const auto all =
         std::dynamic_pointer_cast<spdlog::sinks::dist_sink_mt>(system.default_backend());
-    if (all) {
-        auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
-        sink->set_pattern(gr::logging::default_pattern);
-        all->set_sinks({ sink });
-    }
+    if (all)
+        all->set_sinks({ std::make_shared<stderr_sink>() });
     system.set_default_level(spdlog::level::warn);
 }
 
