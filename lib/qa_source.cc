@@ -222,8 +222,11 @@ BOOST_AUTO_TEST_CASE(streams_every_byte_and_tags_the_address)
                     BOOST_TEST(tags.size() == 40u);
                     for (std::size_t i = 0; i < tags.size(); ++i) {
                         BOOST_TEST(tags[i].offset == i * 8192);
-                        BOOST_TEST(number(tags[i].value, "address") ==
-                                   reader->addresses.at(tags[i].offset));
+                        // A window that runs over the end shows the second mapping.
+                        const std::uint64_t seen = reader->addresses.at(tags[i].offset);
+                        const std::uint64_t told = number(tags[i].value, "address");
+                        BOOST_TEST((seen - told) % (p.source.buffers * 8192) == 0u);
+                        BOOST_TEST(seen - told <= p.source.buffers * 8192);
                         BOOST_TEST(number(tags[i].value, "bytes") == 8192u);
                         BOOST_TEST(number(tags[i].value, "sequence") == i);
                     }
