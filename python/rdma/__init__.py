@@ -7,7 +7,10 @@ arguments; help(rdma.source) lists them with units and limits. Importing this ne
 a network card nor a GPU.
 """
 
+import atexit as _atexit
+import gc as _gc
 import os as _os
+import time as _time
 import warnings as _warnings
 
 # Registers gr.block, the base class of ours, before our bindings name it.
@@ -47,8 +50,23 @@ if not _same_gnuradio():
                   stacklevel=2)
 
 try:
-    from .rdma_python import source, spectrometer
+    from .rdma_python import _any_running, source, spectrometer
 except ImportError as _error:
     raise _explain(_error) from _error
+
+
+@_atexit.register
+def _stop_flowgraphs():
+    """Without this, a flowgraph that Python never destroys (a daemon thread waits for it,
+    say) would go on and use what the end of the process has already torn down."""
+    if not _any_running():
+        return
+    for thing in _gc.get_objects():
+        if issubclass(type(thing), _gr.top_block):
+            thing.stop()
+    end = _time.monotonic() + 2
+    while _any_running() and _time.monotonic() < end:
+        _time.sleep(0.005)
+
 
 __all__ = ["source", "spectrometer"]

@@ -231,6 +231,13 @@ class leaving_python(with_a_peer):
         self.leave("def main(top):\n    raise RuntimeError('on purpose')\nmain(top)", 1,
                    "on purpose")
 
+    def test_flowgraph_that_a_daemon_thread_waits_for(self):
+        self.leave("import threading\n"
+                   "threading.Thread(target=top.wait, daemon=True).start()", 0)
+
+    def test_flowgraph_that_python_never_destroys(self):
+        self.leave("import ctypes; ctypes.pythonapi.Py_IncRef(ctypes.py_object(top))", 0)
+
     def test_flowgraph_in_a_cycle(self):
         self.leave("top.mine = [top, source]; del top, source", 0)
 

@@ -2,8 +2,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "argument.h"
 
+#include <algorithm>
 #include <gnuradio/rdma/source.h>
+#include <memory>
+#include <mutex>
 #include <pybind11/stl.h>
+#include <string>
+#include <vector>
 
 namespace py = pybind11;
 
@@ -56,27 +61,52 @@ Raises
   OSError        a system call failed; errno is set
   MemoryError    the ring cannot be allocated)";
 
-gr::rdma::source::sptr make(const str_argument& sample,
-                            const int_argument& vlen,
-                            const int_argument& message_bytes,
-                            const int_argument& buffers,
-                            const int_argument& header_bytes,
-                            const str_argument& endpoint,
-                            const str_argument& service,
-                            const str_argument& own_address,
-                            const str_argument& connect,
-                            const str_argument& listen,
-                            const int_argument& qpn,
-                            const int_argument& remote_qpn,
-                            const int_argument& psn,
-                            const int_argument& remote_psn,
-                            const int_argument& mtu,
-                            const str_argument& peers,
-                            const str_argument& memory,
-                            const str_argument& wait,
-                            const int_argument& tag_every,
-                            const float_argument& rate,
-                            const float_argument& freq)
+// Every source that Python made and that still exists.
+std::mutex made_mutex;
+std::vector<std::weak_ptr<source>> made;
+
+source::sptr remember(source::sptr fresh)
+{
+    std::lock_guard<std::mutex> lock(made_mutex);
+    made.erase(std::remove_if(made.begin(),
+                              made.end(),
+                              [](const std::weak_ptr<source>& s) { return s.expired(); }),
+               made.end());
+    made.push_back(fresh);
+    return fresh;
+}
+
+bool any_running()
+{
+    std::lock_guard<std::mutex> lock(made_mutex);
+    return std::any_of(made.begin(), made.end(), [](const std::weak_ptr<source>& s) {
+        const source::sptr alive = s.lock();
+        const std::string state = alive ? alive->state() : "";
+        return state == "connecting" || state == "connected";
+    });
+}
+
+source::sptr make(const str_argument& sample,
+                  const int_argument& vlen,
+                  const int_argument& message_bytes,
+                  const int_argument& buffers,
+                  const int_argument& header_bytes,
+                  const str_argument& endpoint,
+                  const str_argument& service,
+                  const str_argument& own_address,
+                  const str_argument& connect,
+                  const str_argument& listen,
+                  const int_argument& qpn,
+                  const int_argument& remote_qpn,
+                  const int_argument& psn,
+                  const int_argument& remote_psn,
+                  const int_argument& mtu,
+                  const str_argument& peers,
+                  const str_argument& memory,
+                  const str_argument& wait,
+                  const int_argument& tag_every,
+                  const float_argument& rate,
+                  const float_argument& freq)
 {
     source_config c;
     c.sample = text_of(sample, "sample");
@@ -102,7 +132,7 @@ gr::rdma::source::sptr make(const str_argument& sample,
     c.freq = real_of(freq, "freq");
 
     py::gil_scoped_release release;
-    return source::make(c);
+    return remember(source::make(c));
 }
 
 } // namespace
@@ -112,6 +142,7 @@ void bind_source(py::module_& m)
     const source_config d; // the defaults, in one place
     const auto release = py::call_guard<py::gil_scoped_release>();
 
+    m.def("_any_running", &any_running, release, "Whether any source is at work.");
     py::class_<source, gr::block, gr::basic_block, std::shared_ptr<source>>(
         m, "source", class_doc)
         .def(py::init(&make),
