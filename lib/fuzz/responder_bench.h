@@ -211,6 +211,13 @@ private:
         const auto from = table.begin() + (psn.value() * 31 * 183 & 0xff);
         return bytes_t(from, from + std::ptrdiff_t(bytes));
     }
+    std::uint64_t sum_of_counters() const
+    {
+        std::uint64_t sum = 0;
+        d_counts.for_each(
+            [&sum](const char*, const char*, std::uint64_t n) { sum += n; });
+        return sum;
+    }
     static bool same(const bytes_t& a,
                      std::size_t at_a,
                      const bytes_t& b,
@@ -226,7 +233,9 @@ private:
         const std::uint64_t messages = d_counts.messages_received.value();
         const std::uint64_t rnr = d_counts.rnr_naks_sent.value();
         const std::size_t waiting = d_completions.size();
+        const std::uint64_t counted = sum_of_counters();
         const bool pushed = d_rx.on_packet(p, ++d_now_ns);
+        FUZZ_REQUIRE(sum_of_counters() > counted); // none goes uncounted
         FUZZ_REQUIRE(pushed == (d_completions.size() != waiting));
         if (d_counts.rnr_naks_sent.value() != rnr)
             FUZZ_REQUIRE(d_slots.empty());

@@ -53,6 +53,7 @@ private:
     X(duplicates, "packets received again and dropped")                                \
     X(gaps, "losses that the stream shows as rx_gap")                                  \
     X(packets_lost, "packets missing by PSN (UC)")                                     \
+    X(packets_discarded, "packets dropped because one before them is missing")         \
     X(messages_dropped_no_slot, "messages dropped, no receive posted (UC, UD)")        \
     X(messages_dropped_incomplete, "messages dropped, a packet was missing (UC)")      \
     X(dropped_short, "packets too short for their headers")                            \

@@ -121,6 +121,7 @@ BOOST_AUTO_TEST_CASE(asks_once_for_a_missing_packet)
         BOOST_TEST(!b.rx.ack_due());
     }
     BOOST_TEST(b.counts.sequence_naks_sent.value() == 1u);
+    BOOST_TEST(b.counts.packets_discarded.value() == 3u);
     // It comes, and the next one is missing again: that is another request.
     b.give_part(message, 1, wire::psn(101));
     b.give_part(message, 4, wire::psn(104));

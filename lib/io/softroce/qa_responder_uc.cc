@@ -155,6 +155,7 @@ BOOST_AUTO_TEST_CASE(drops_duplicates_and_late_packets)
     b.expect_delivered(m);
     BOOST_TEST(b.counts.duplicates.value() == 2u);
     // Two packets swapped cost their message, and only that.
+    const std::uint64_t discarded = b.counts.packets_discarded.value();
     b.next_psn = wire::psn(103);
     b.give_part(numbered(1), 0, wire::psn(103));
     b.give_part(numbered(1), 2, wire::psn(105));
@@ -166,6 +167,7 @@ BOOST_AUTO_TEST_CASE(drops_duplicates_and_late_packets)
     BOOST_TEST((b.stored(b.slot_of(c), c.bytes) == numbered(2)));
     BOOST_TEST(b.counts.duplicates.value() == 3u);
     BOOST_TEST(b.counts.packets_lost.value() == 1u);
+    BOOST_TEST(b.counts.packets_discarded.value() == discarded + 1);
     b.check_guards();
 }
 

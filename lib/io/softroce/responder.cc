@@ -103,6 +103,8 @@ void responder::on_request_rc(const wire::packet& p, std::int64_t now_ns) noexce
         return;
     }
     if (ahead > 0) {
+        if (!is_far(ahead))
+            d_counts.packets_discarded.add();
         if (!d_nak_sent) {
             d_counts.sequence_naks_sent.add();
             refuse_rc(wire::nak_code::psn_sequence_error);
@@ -177,8 +179,8 @@ void responder::on_request_uc(const wire::packet& p, std::int64_t now_ns) noexce
         d_lost = sized(p.bth.psn);
     } else if (!d_in_message || t.is_write != d_writing) {
         // The rest of a message that was dropped, or a packet that belongs to none.
-        if (!d_lost || d_in_message)
-            d_counts.dropped_opcode.add();
+        (d_lost && !d_in_message ? d_counts.packets_discarded : d_counts.dropped_opcode)
+            .add();
         return;
     }
     if (!accept_payload(p)) {
