@@ -85,8 +85,8 @@ void requester::refuse_unsendable() noexcept
     --d_count;
 }
 
-// Where the responder says that it has no receive for a message, only its first packet goes,
-// as the question for more (spec vol. 1, 9.7.7.2.5).
+// Where the responder says that it has no receive for a message, only its first packet
+// goes, as the question for more (spec vol. 1, 9.7.7.2.5).
 bool requester::lacks_credit() const noexcept
 {
     return d_config.service == service_type::rc && d_cursor >= d_credit_limit;
