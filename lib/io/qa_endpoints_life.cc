@@ -1,6 +1,7 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "testing/endpoint_contract_life.h"
+#include "testing/endpoint_contract_load.h"
 #include "testing/endpoint_factories.h"
 
 using gr::rdma::testing::inproc_endpoints;
@@ -8,3 +9,5 @@ using gr::rdma::testing::softroce_endpoints;
 
 RDMA_ENDPOINT_LIFE_CONTRACT(inproc_endpoints)
 RDMA_ENDPOINT_LIFE_CONTRACT(softroce_endpoints)
+RDMA_ENDPOINT_LOAD_CONTRACT(inproc_endpoints)
+RDMA_ENDPOINT_LOAD_CONTRACT(softroce_endpoints)

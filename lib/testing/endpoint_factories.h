@@ -5,6 +5,7 @@
 
 #include "io/endpoint.h"
 
+#include <atomic>
 #include <string>
 #include <unistd.h>
 #include <utility>
@@ -16,7 +17,7 @@ namespace testing {
 //! A number that no other call in this process got.
 inline unsigned fresh_number()
 {
-    static unsigned n = 0;
+    static std::atomic<unsigned> n{ 0 };
     return ++n;
 }
 

@@ -428,8 +428,9 @@ void device::flush() noexcept
         return;
     const std::uint64_t unsent = d_socket.unsent() - d_seen_unsent;
     d_seen_unsent = d_socket.unsent();
+    const udp_socket::target to = d_socket.last_failed();
     for (queue_pair* qp : d_qps) {
-        if (qp->peer_address != d_socket.last_failed_destination())
+        if (qp->peer_address != to.address || qp->dest_qpn != to.qpn)
             continue;
         qp->counts.send_errors.add(unsent);
         if (status == udp_socket::send_status::too_big &&

@@ -208,11 +208,14 @@ BOOST_AUTO_TEST_CASE(gives_everything_back_when_aborted)
         BOOST_TEST(b.tx.idle());
         BOOST_TEST(b.send() == -1);
         BOOST_TEST(b.tx.ready_in(b.now_ns) == INT64_MAX);
-        // What is posted afterwards comes back with the next abort.
+        // What is posted afterwards comes back too.
+        BOOST_TEST(!b.tx.on_time(b.now_ns));
         const auto late = b.post(1);
         BOOST_TEST(b.send() == -1);
-        b.tx.abort(wc_status::flushed);
+        BOOST_TEST(b.tx.ready_in(b.now_ns) == 0);
+        BOOST_TEST(b.tx.on_time(b.now_ns));
         b.expect_done(late, wc_status::flushed);
+        BOOST_TEST(b.tx.ready_in(b.now_ns) == INT64_MAX);
         BOOST_TEST(b.counts.messages_sent.value() == 0u);
     }
 }

@@ -293,7 +293,12 @@ std::int64_t requester::timeout_ns() const noexcept
 
 bool requester::on_time(std::int64_t now_ns) noexcept
 {
-    if (now_ns < d_timer_ns || d_failure != wc_status::success)
+    if (d_failure != wc_status::success) {
+        const bool late = !d_requests.empty(); // posted before the failure was known
+        abort(wc_status::flushed);
+        return late;
+    }
+    if (now_ns < d_timer_ns)
         return false;
     d_counts.timeouts.add();
     ++d_retries;
@@ -310,7 +315,7 @@ bool requester::on_time(std::int64_t now_ns) noexcept
 std::int64_t requester::ready_in(std::int64_t now_ns) const noexcept
 {
     if (d_failure != wc_status::success)
-        return INT64_MAX;
+        return d_requests.empty() ? INT64_MAX : 0;
     std::int64_t when = d_timer_ns;
     const bool more =
         d_next < d_loaded || (d_count < d_flight.size() && !d_requests.empty());

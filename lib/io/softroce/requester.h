@@ -74,7 +74,8 @@ public:
 
     //! \return true if send completions were pushed
     bool on_acknowledge(const wire::packet& p, std::int64_t now_ns) noexcept;
-    //! Look at the acknowledgement timer. \return true if send completions were pushed
+    //! Look at the acknowledgement timer; after a failure, give back what was posted
+    //! since. \return true if send completions were pushed
     bool on_time(std::int64_t now_ns) noexcept;
     //! Nanoseconds until next() or on_time() has something to do without a new event; 0:
     //! now, INT64_MAX: never.

@@ -46,7 +46,7 @@ struct udp_socket::segment {
     const std::byte* payload = nullptr; // pad included
     std::size_t payload_bytes = 0;
     std::byte icrc[wire::icrc_bytes];
-    std::uint32_t destination = 0;
+    target to;
 };
 
 struct udp_socket::buffers {
@@ -165,7 +165,7 @@ bool udp_socket::queue(std::uint32_t destination, const wire::packet& packet) no
 
     std::size_t m = d_messages;
     const bool joins = d_gso && m != 0 && !b.closed[m - 1] &&
-                       b.segments[b.first[m - 1]].destination == destination &&
+                       b.segments[b.first[m - 1]].to.address == destination &&
                        bytes <= b.each[m - 1] && b.count[m - 1] < gso_segments &&
                        b.total[m - 1] + bytes <= gso_bytes;
     if (!joins) {
@@ -179,7 +179,7 @@ bool udp_socket::queue(std::uint32_t destination, const wire::packet& packet) no
         d_messages = ++m;
     }
     --m;
-    s.destination = destination;
+    s.to = { destination, packet.bth.dest_qpn };
     s.payload = packet.payload;
     s.payload_bytes = padded;
     if (packet.bth.pad != 0) {
@@ -205,7 +205,7 @@ void udp_socket::seal(std::size_t index, std::uint16_t ip_id) noexcept
 {
     segment& s = d_buffers->segments[index];
     const wire::ipv4_flow flow{
-        d_address, s.destination, wire::roce_udp_port, wire::roce_udp_port
+        d_address, s.to.address, wire::roce_udp_port, wire::roce_udp_port
     };
     const std::uint32_t icrc = wire::icrc_ipv4(
         flow, ip_id, true, s.header, s.header_bytes, s.payload, s.payload_bytes);
@@ -220,7 +220,7 @@ udp_socket::send_status udp_socket::flush() noexcept
         b.out_name[m] = sockaddr_in{};
         b.out_name[m].sin_family = AF_INET;
         b.out_name[m].sin_port = htons(wire::roce_udp_port);
-        b.out_name[m].sin_addr.s_addr = htonl(b.segments[b.first[m]].destination);
+        b.out_name[m].sin_addr.s_addr = htonl(b.segments[b.first[m]].to.address);
         msghdr& h = b.out[m].msg_hdr;
         h = msghdr{};
         h.msg_name = &b.out_name[m];
@@ -265,7 +265,7 @@ udp_socket::send_status udp_socket::flush() noexcept
             continue;
         }
         d_last_error = code == EINVAL ? EMSGSIZE : code;
-        d_last_failed = b.segments[b.first[done]].destination;
+        d_last_failed = b.segments[b.first[done]].to;
         d_unsent += b.count[done];
         status = d_last_error == EMSGSIZE ? send_status::too_big : send_status::refused;
         ++done;

@@ -80,8 +80,13 @@ public:
     //! Send all that was queued. Waits for room in the socket buffer, at most 100 ms.
     send_status flush() noexcept;
     int last_error() const noexcept { return d_last_error; }
-    //! Where the packets were to go that flush() could not send last.
-    std::uint32_t last_failed_destination() const noexcept { return d_last_failed; }
+    //! Where a packet was to go: address and QPN.
+    struct target {
+        std::uint32_t address = 0;
+        std::uint32_t qpn = 0;
+    };
+    //! Of the packets that flush() could not send last.
+    target last_failed() const noexcept { return d_last_failed; }
     //! Packets that flush() could not send, since the socket was made.
     std::uint64_t unsent() const noexcept { return d_unsent; }
 
@@ -102,7 +107,7 @@ private:
     std::size_t d_segments = 0;
     std::size_t d_scratch_used = 0;
     int d_last_error = 0;
-    std::uint32_t d_last_failed = 0;
+    target d_last_failed;
     std::uint64_t d_unsent = 0;
 };
 

@@ -1,0 +1,282 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "testing/endpoint_factories.h"
+#include "testing/process_resources.h"
+#include "wire/packet.h"
+
+#include <gnuradio/rdma/error.h>
+
+#include <boost/test/unit_test.hpp>
+
+#include <arpa/inet.h>
+#include <cerrno>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <netinet/in.h>
+#include <string>
+#include <sys/socket.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+using namespace gr::rdma;
+using namespace gr::rdma::io;
+using gr::rdma::testing::fresh_address;
+using gr::rdma::testing::fresh_number;
+
+namespace {
+
+endpoint_config good(const char* endpoint)
+{
+    endpoint_config c;
+    c.endpoint = endpoint;
+    c.source = fresh_address(2 * fresh_number());
+    c.connect = fresh_address(2 * fresh_number() + 1);
+    c.qpn = 0x11;
+    c.remote_qpn = 0x22;
+    return c;
+}
+
+struct bad_config {
+    std::vector<std::string> words; //!< that the message must have
+    std::function<void(endpoint_config&)> spoil;
+};
+
+// Refused when made, or else when opened; with every word.
+void check_refused(const char* endpoint, const bad_config& bad, bool when_opened = false)
+{
+    endpoint_config c = good(endpoint);
+    bad.spoil(c);
+    std::string said;
+    try {
+        const auto e = make_endpoint(c);
+        if (!when_opened)
+            BOOST_ERROR(bad.words[0] << ": was not refused when made");
+        e->open();
+        BOOST_ERROR(bad.words[0] << ": was not refused");
+    } catch (const config_error& e) {
+        said = e.what();
+    }
+    for (const std::string& word : bad.words)
+        if (said.find(word) == std::string::npos)
+            BOOST_ERROR("'" << said << "' does not say '" << word << "'");
+}
+
+// A plain socket on port 4791 of an address.
+class bound_socket
+{
+public:
+    explicit bound_socket(const std::string& address)
+        : d_fd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0))
+    {
+        sockaddr_in own{};
+        own.sin_family = AF_INET;
+        own.sin_port = htons(wire::roce_udp_port);
+        own.sin_addr.s_addr = inet_addr(address.c_str());
+        BOOST_REQUIRE(::bind(d_fd, reinterpret_cast<sockaddr*>(&own), sizeof own) == 0);
+    }
+    ~bound_socket() { ::close(d_fd); }
+
+private:
+    int d_fd;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(softroce_refuses_what_cannot_be)
+{
+    const bad_config cases[] = {
+        { { "qpn is missing", "remote_qpn" }, [](auto& c) { c.qpn = 0; } },
+        { { "static", "qpn" }, [](auto& c) { c.listen = "127.0.0.1:7471"; } },
+        { { "qpn=1 ", "2 to 16777215" }, [](auto& c) { c.qpn = 1; } },
+        { { "qpn=16777216", "24 bits" }, [](auto& c) { c.qpn = 1 << 24; } },
+        { { "remote_qpn=16777216" }, [](auto& c) { c.remote_qpn = 1 << 24; } },
+        { { "remote_qpn is missing" }, [](auto& c) { c.remote_qpn = 0; } },
+        { { "psn=4294967295", "24 bits" }, [](auto& c) { c.psn = ~0u; } },
+        { { "remote_psn=16777216" }, [](auto& c) { c.remote_psn = 1 << 24; } },
+        { { "service=ud", "rc or uc" }, [](auto& c) { c.service = service_type::ud; } },
+        { { "connect is missing" }, [](auto& c) { c.connect.clear(); } },
+        { { "source is missing" },
+          [](auto& c) {
+              c.service = service_type::uc;
+              c.connect.clear();
+              c.source.clear();
+          } },
+        { { "connect='127.0.0.2:4791'", "alone" },
+          [](auto& c) { c.connect = "127.0.0.2:4791"; } },
+        { { "mtu=0", "256, 512, 1024, 2048 or 4096" }, [](auto& c) { c.mtu = 0; } },
+        { { "mtu=1500" }, [](auto& c) { c.mtu = 1500; } },
+        { { "mtu=8192" }, [](auto& c) { c.mtu = 8192; } },
+        { { "recv_depth=0", "1 to" }, [](auto& c) { c.recv_depth = 0; } },
+        { { "send_depth=0", "1 to" }, [](auto& c) { c.send_depth = 0; } },
+        { { "recv_depth=4294967295" }, [](auto& c) { c.recv_depth = ~0u; } },
+        { { "header_bytes=1073741825" },
+          [](auto& c) { c.header_bytes = (1u << 30) + 1; } },
+        { { "message_bytes=1073741825" },
+          [](auto& c) { c.message_bytes = (1u << 30) + 1; } },
+        { { "rnr_timer=32", "0 to 31" }, [](auto& c) { c.rnr_timer = 32; } },
+        { { "retry_count=8", "0 to 7" }, [](auto& c) { c.retry_count = 8; } },
+        { { "rnr_retry=8", "0 to 7" }, [](auto& c) { c.rnr_retry = 8; } },
+        { { "ack_timeout_ns=0" }, [](auto& c) { c.ack_timeout_ns = 0; } },
+        { { "ack_timeout_ns=-5" }, [](auto& c) { c.ack_timeout_ns = -5; } },
+        { { "ack_timeout_ns=9223372036854775807" },
+          [](auto& c) { c.ack_timeout_ns = INT64_MAX; } },
+        { { "socket_buffer_bytes=100" }, [](auto& c) { c.socket_buffer_bytes = 100; } },
+        { { "socket_buffer_bytes=4294967295" },
+          [](auto& c) { c.socket_buffer_bytes = ~0u; } },
+        { { "rate=-1" }, [](auto& c) { c.rate_bytes = -1; } },
+        { { "rate=", "nan" }, [](auto& c) { c.rate_bytes = std::nan(""); } },
+        { { "rate=inf" },
+          [](auto& c) { c.rate_bytes = std::numeric_limits<double>::infinity(); } },
+    };
+    for (const bad_config& bad : cases)
+        check_refused("softroce", bad);
+}
+
+BOOST_AUTO_TEST_CASE(softroce_refuses_addresses_when_opened)
+{
+    const bad_config cases[] = {
+        { { "source='192.0.2.77'", "127.0.0.1 (lo)", "127.0.0.0/8" },
+          [](auto& c) { c.source = "192.0.2.77"; } },
+        { { "source='no.such.host.invalid'" },
+          [](auto& c) { c.source = "no.such.host.invalid"; } },
+        { { "connect='1.2.3.4.5'" }, [](auto& c) { c.connect = "1.2.3.4.5"; } },
+        { { "127.7.0.1", "qpn=remote_qpn=17", "itself" },
+          [](auto& c) {
+              c.source = c.connect = "127.7.0.1";
+              c.remote_qpn = c.qpn;
+          } },
+    };
+    for (const bad_config& bad : cases)
+        check_refused("softroce", bad, true);
+}
+
+BOOST_AUTO_TEST_CASE(inproc_refuses_what_cannot_be)
+{
+    const bad_config cases[] = {
+        { { "source is missing" }, [](auto& c) { c.source.clear(); } },
+        { { "connect is missing" }, [](auto& c) { c.connect.clear(); } },
+        { { "source and connect are both 'x'" },
+          [](auto& c) { c.source = c.connect = "x"; } },
+        { { "service=ud", "rc or uc" }, [](auto& c) { c.service = service_type::ud; } },
+        { { "rate", "inproc" }, [](auto& c) { c.rate_bytes = 1; } },
+        { { "recv_depth", "at least 1" }, [](auto& c) { c.recv_depth = 0; } },
+        { { "send_depth", "at least 1" }, [](auto& c) { c.send_depth = 0; } },
+    };
+    for (const bad_config& bad : cases)
+        check_refused("inproc", bad);
+}
+
+BOOST_AUTO_TEST_CASE(unknown_endpoints_and_words_are_named)
+{
+    check_refused("softroce",
+                  { { "endpoint='tcp'", "auto, softroce, verbs or inproc" },
+                    [](auto& c) { c.endpoint = "tcp"; } });
+    BOOST_CHECK_THROW(parse_service("rd"), config_error);
+    BOOST_CHECK_THROW(parse_wait("poll"), config_error);
+    for (const auto s : { service_type::rc, service_type::uc, service_type::ud })
+        BOOST_TEST((parse_service(to_string(s)) == s));
+    for (const auto w : { wait_mode::hybrid, wait_mode::busy, wait_mode::event })
+        BOOST_TEST((parse_wait(to_string(w)) == w));
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_the_cpu_cannot_store_into_is_refused)
+{
+    mem::region device;
+    device.kind = mem::memory_kind::cuda;
+    device.address = 0x1000;
+    device.bytes = 4096;
+    for (const char* endpoint : { "softroce", "inproc" })
+        BOOST_CHECK_THROW(make_endpoint(good(endpoint))->attach(device, mem::region()),
+                          config_error);
+}
+
+BOOST_AUTO_TEST_CASE(one_name_is_taken_once)
+{
+    for (const char* endpoint : { "softroce", "inproc" }) {
+        const endpoint_config c = good(endpoint);
+        const auto first = make_endpoint(c);
+        const auto second = make_endpoint(c);
+        first->open();
+        BOOST_CHECK_EXCEPTION(second->open(), config_error, [&](const config_error& e) {
+            const std::string said = e.what();
+            return said.find("in use") != said.npos && said.find(c.source) != said.npos;
+        });
+        BOOST_TEST((second->state() == endpoint_state::idle));
+        first->stop(); // it is free again
+        BOOST_CHECK_NO_THROW(second->start());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_port_in_use_is_named)
+{
+    const endpoint_config c = good("softroce");
+    const auto e = make_endpoint(c);
+    {
+        const bound_socket other(c.source);
+        for (int i = 0; i < 2; ++i)
+            BOOST_CHECK_EXCEPTION(e->open(), os_error, [&](const os_error& error) {
+                return error.code().value() == EADDRINUSE &&
+                       std::string(error.what()).find(c.source + ":4791") !=
+                           std::string::npos;
+            });
+        BOOST_CHECK_THROW(e->start(), os_error);
+        BOOST_TEST((e->state() == endpoint_state::idle));
+    }
+    BOOST_CHECK_NO_THROW(e->start()); // the same one, once the port is free
+    BOOST_TEST((e->state() == endpoint_state::connecting));
+}
+
+BOOST_AUTO_TEST_CASE(a_source_is_found_by_the_route)
+{
+    endpoint_config c = good("softroce");
+    c.source.clear();
+    c.connect = "127.0.0.1";
+    const auto e = make_endpoint(c); // from 127.0.0.1 to itself, by another QPN
+    e->open();
+    const auto same = make_endpoint(c);
+    BOOST_CHECK_THROW(same->open(), config_error);
+}
+
+BOOST_AUTO_TEST_CASE(open_and_close_leave_nothing_behind)
+{
+    const auto round = [] {
+        const auto e = make_endpoint(good("softroce"));
+        e->start();
+        const auto opened = make_endpoint(good("softroce"));
+        opened->open();
+        const auto made = make_endpoint(good("softroce"));
+    };
+    round();
+    const long descriptors = testing::count_descriptors();
+    const long threads = testing::count_threads();
+    for (int i = 0; i < 100; ++i)
+        round();
+    BOOST_TEST(testing::count_descriptors() == descriptors);
+    BOOST_TEST(testing::count_threads() == threads);
+}
+
+BOOST_AUTO_TEST_CASE(threads_may_open_and_close_one_address)
+{
+    const std::string address = fresh_address(2 * fresh_number());
+    std::vector<std::thread> threads;
+    std::atomic<unsigned> failed{ 0 };
+    for (std::uint32_t t = 0; t < 3; ++t)
+        threads.emplace_back([&, t] {
+            for (int i = 0; i < 200; ++i) {
+                endpoint_config c = good("softroce");
+                c.source = address;
+                c.connect = "127.7.0.9";
+                c.qpn = 100 + t;
+                try {
+                    make_endpoint(c)->start();
+                } catch (const std::exception&) {
+                    ++failed;
+                }
+            }
+        });
+    for (std::thread& t : threads)
+        t.join();
+    BOOST_TEST(failed == 0u);
+}

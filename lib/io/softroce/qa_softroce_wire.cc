@@ -1,0 +1,254 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+
+// What softroce says on a wire, read from the wire: a veth pair in a network namespace of
+// this process's own. Needs root; skipped without.
+#include "testing/endpoint_contract.h"
+#include "testing/skip.h"
+
+#include <gnuradio/rdma/error.h>
+
+#include <arpa/inet.h>
+#include <cerrno>
+#include <cstring>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sched.h>
+#include <string>
+#include <sys/socket.h>
+#include <unistd.h>
+
+using namespace gr::rdma;
+using namespace gr::rdma::io;
+using namespace gr::rdma::testing;
+
+namespace {
+
+const char* const own = "10.91.0.1";
+const char* const far = "10.91.0.2";  // on no machine; its frames end at the other veth
+const char* const near = "10.91.1.1"; // our own too, so reached over lo
+
+bool shell(const std::string& command) { return std::system(command.c_str()) == 0; }
+
+// The wire: frames that leave on one end are read at the other.
+struct own_network {
+    own_network()
+    {
+        if (::unshare(CLONE_NEWNET) != 0)
+            skip("root",
+                 "a network namespace of its own: " + std::string(std::strerror(errno)));
+        if (!shell(
+                "ip link add gr_near type veth peer name gr_far && "
+                "ip link set gr_near addrgenmode none && "
+                "ip link set gr_far addrgenmode none address 02:00:00:00:91:02 && "
+                "ip addr add 10.91.0.1/24 dev gr_near && "
+                "ip addr add 10.91.1.1/32 dev lo && "
+                "ip link set lo up && ip link set gr_near up && ip link set gr_far up"))
+            skip("root", "a veth pair: 'ip link add type veth' failed");
+        if (!shell("ip neigh add 10.91.0.2 lladdr 02:00:00:00:91:02 dev gr_near"))
+            skip("root", "a neighbour entry: 'ip neigh add' failed");
+    }
+};
+BOOST_GLOBAL_FIXTURE(own_network);
+
+// One packet as it stood on the wire.
+struct frame {
+    bytes_t ip; //!< from the IP header on
+    unsigned at(std::size_t i) const { return std::to_integer<unsigned>(ip[i]); }
+    std::uint16_t ip_id() const { return std::uint16_t(at(4) << 8 | at(5)); }
+    bool dont_fragment() const { return at(6) & 0x40; }
+    std::size_t header() const { return 4 * (at(0) & 15); }
+    const std::byte* bth() const { return ip.data() + header() + 8; }
+    std::size_t bth_bytes() const { return ip.size() - header() - 8; }
+    std::uint32_t word(std::size_t i) const
+    {
+        return at(i) << 24 | at(i + 1) << 16 | at(i + 2) << 8 | at(i + 3);
+    }
+    wire::ipv4_flow flow() const
+    {
+        const std::size_t u = header();
+        return { word(12),
+                 word(16),
+                 std::uint16_t(at(u) << 8 | at(u + 1)),
+                 std::uint16_t(at(u + 2) << 8 | at(u + 3)) };
+    }
+};
+
+class capture
+{
+public:
+    capture() : d_fd(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_IP)))
+    {
+        BOOST_REQUIRE(d_fd >= 0);
+        sockaddr_ll there{};
+        there.sll_family = AF_PACKET;
+        there.sll_protocol = htons(ETH_P_IP);
+        there.sll_ifindex = static_cast<int>(::if_nametoindex("gr_far"));
+        BOOST_REQUIRE(::bind(d_fd, reinterpret_cast<sockaddr*>(&there), sizeof there) ==
+                      0);
+        const int bytes = 64 << 20;
+        ::setsockopt(d_fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes);
+    }
+    ~capture() { ::close(d_fd); }
+    capture(const capture&) = delete;
+    capture& operator=(const capture&) = delete;
+
+    //! The next n RoCEv2 packets.
+    std::vector<frame> take(std::size_t n)
+    {
+        std::vector<frame> out;
+        bytes_t buffer(1 << 17);
+        while (out.size() < n) {
+            pollfd p{ d_fd, POLLIN, 0 };
+            BOOST_REQUIRE(::poll(&p, 1, 10000) == 1);
+            const ssize_t got = ::recv(d_fd, buffer.data(), buffer.size(), 0);
+            BOOST_REQUIRE(got > 14 + 20 + 8);
+            frame f;
+            f.ip.assign(buffer.begin() + 14, buffer.begin() + got);
+            if (f.at(9) == 17 && f.flow().destination_port == wire::roce_udp_port)
+                out.push_back(std::move(f));
+        }
+        return out;
+    }
+
+private:
+    const int d_fd;
+};
+
+endpoint_config sender(std::uint32_t qpn, std::uint32_t mtu, const char* to)
+{
+    endpoint_config c = contract_config(service_type::uc, 16);
+    c.endpoint = "softroce";
+    c.source = own;
+    c.connect = to;
+    c.qpn = qpn;
+    c.remote_qpn = 0x345678;
+    c.psn = 0xfffff0;
+    c.mtu = mtu;
+    return c;
+}
+
+// A packet of ours, right in all that the ICRC covers, by the header that was on the
+// wire.
+void check_packet(const frame& f, std::uint32_t psn)
+{
+    wire::packet p;
+    BOOST_REQUIRE((wire::parse(f.bth(), f.bth_bytes(), p) == wire::parse_status::ok));
+    BOOST_TEST(f.header() == 20u);
+    BOOST_TEST(f.dont_fragment());
+    BOOST_TEST(f.word(12) == ntohl(::inet_addr(own)));
+    BOOST_TEST(f.word(16) == ntohl(::inet_addr(far)));
+    BOOST_TEST(p.bth.psn.value() == (psn & 0xffffff));
+    BOOST_TEST(p.bth.dest_qpn == 0x345678u);
+    BOOST_TEST(p.icrc == wire::icrc_ipv4(f.flow(),
+                                         f.ip_id(),
+                                         f.dont_fragment(),
+                                         f.bth(),
+                                         f.bth_bytes() - wire::icrc_bytes));
+}
+
+// Send messages of `bytes`; check each packet, and return the identifications.
+std::vector<std::uint16_t>
+identifications(std::uint32_t qpn, std::size_t bytes, unsigned messages)
+{
+    capture wire;
+    contract_end tx(sender(qpn, 1024, far), 100, 1);
+    for (unsigned k = 0; k < messages; ++k)
+        tx.send(pattern(k, bytes));
+    tx.ep->start();
+    for (unsigned k = 0; k < messages; ++k)
+        BOOST_TEST((tx.next_sent().status == wc_status::success));
+    const std::size_t each = std::max<std::size_t>(1, (bytes + 1023) / 1024);
+    const std::vector<frame> frames = wire.take(messages * each);
+    std::vector<std::uint16_t> ids;
+    bytes_t sent;
+    for (std::size_t k = 0; k < frames.size(); ++k) {
+        check_packet(frames[k], std::uint32_t(0xfffff0 + k));
+        ids.push_back(frames[k].ip_id());
+        wire::packet p;
+        wire::parse(frames[k].bth(), frames[k].bth_bytes(), p);
+        sent.insert(sent.end(), p.payload, p.payload + p.payload_bytes);
+    }
+    bytes_t right;
+    for (const bytes_t& m : tx.messages)
+        right.insert(right.end(), m.begin(), m.end());
+    BOOST_TEST((sent == right));
+    BOOST_TEST(tx.ep->counters().send_errors.value() == 0u);
+    return ids;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_packet_sent_alone_has_identification_zero)
+{
+    for (const std::size_t bytes : { 0u, 1u, 2u, 3u, 4u, 1023u, 1024u })
+        BOOST_TEST(identifications(0x10 + std::uint32_t(bytes), bytes, 1)[0] == 0);
+}
+
+BOOST_AUTO_TEST_CASE(segments_of_one_send_count_from_zero)
+{
+    // Segmentation by software in front of the wire, as for a NIC that cannot do it: a
+    // veth would hand the large packet over whole.
+    BOOST_REQUIRE(shell("ip link set gr_near gso_max_segs 1"));
+    const auto ids = identifications(0x2000, 150 * 1024 + 77, 2);
+    // Runs 0, 1, 2, ... of at most 64, some of them longer than one.
+    unsigned run = 0;
+    unsigned longest = 0;
+    for (const std::uint16_t id : ids) {
+        BOOST_TEST((id == 0 || id == run));
+        run = id + 1u;
+        longest = std::max(longest, run);
+    }
+    BOOST_TEST(longest <= 64u);
+    BOOST_TEST_MESSAGE("longest run of identifications: " << longest);
+    BOOST_TEST(longest > 8u);
+}
+
+BOOST_AUTO_TEST_CASE(packets_too_large_for_one_path_fail_that_connection_only)
+{
+    contract_end too_large(sender(0x3001, 4096, far), 100, 1); // the veth takes 1500
+    contract_end fits(sender(0x3002, 1024, far), 100, 1);
+    contract_end elsewhere(sender(0x3003, 4096, near), 100, 1);
+    for (contract_end* e : { &too_large, &fits, &elsewhere })
+        e->ep->start();
+    for (contract_end* e : { &too_large, &elsewhere })
+        e->send(pattern(1, 8192));
+    BOOST_TEST(await([&] { return too_large.ep->state() == endpoint_state::failed; }));
+    const std::string said = too_large.ep->status_text();
+    BOOST_TEST(said.find("lower mtu") != said.npos);
+    BOOST_TEST(said.find(far) != said.npos);
+    BOOST_TEST(too_large.ep->counters().send_errors.value() != 0u);
+    BOOST_TEST((elsewhere.next_sent().status == wc_status::success));
+    BOOST_TEST((elsewhere.ep->state() == endpoint_state::connected));
+    fits.send(pattern(2, 8192));
+    BOOST_TEST((fits.next_sent().status == wc_status::success));
+    BOOST_TEST((fits.ep->state() == endpoint_state::connected));
+}
+
+BOOST_AUTO_TEST_CASE(a_wire_that_goes_down_is_survived)
+{
+    contract_end tx(sender(0x4001, 1024, far), 100, 1);
+    tx.ep->start();
+    BOOST_REQUIRE(shell("ip route add unreachable 10.91.0.2/32"));
+    tx.send(pattern(1, 5000));
+    BOOST_TEST((tx.next_sent().status == wc_status::success)); // UC never knows
+    BOOST_TEST(await([&] { return tx.ep->counters().send_errors.value() != 0; }));
+    BOOST_REQUIRE(shell("ip route del unreachable 10.91.0.2/32"));
+    capture wire;
+    tx.send(pattern(2, 100));
+    check_packet(wire.take(1)[0], 0xfffff0 + 5);
+    BOOST_TEST((tx.ep->state() == endpoint_state::connected));
+}
+
+BOOST_AUTO_TEST_CASE(an_address_without_a_route_is_named)
+{
+    endpoint_config c = sender(0x5001, 1024, "203.0.113.9");
+    c.source.clear();
+    BOOST_CHECK_EXCEPTION(
+        make_endpoint(c)->open(), config_error, [](const config_error& e) {
+            return std::string(e.what()).find("connect='203.0.113.9'") !=
+                   std::string::npos;
+        });
+}
