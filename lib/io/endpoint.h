@@ -92,7 +92,7 @@ struct send_completion {
 };
 
 enum class endpoint_state : std::uint8_t {
-    idle,       //!< not started, or stopped
+    idle,       //!< not started, or stopped while none of the last two
     connecting, //!< listening, or waiting for the peer's answer
     connected,
     closed, //!< the peer ended the connection in order: everything it sent was delivered

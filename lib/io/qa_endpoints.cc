@@ -4,7 +4,9 @@
 #include "testing/endpoint_factories.h"
 
 using gr::rdma::testing::inproc_endpoints;
+using gr::rdma::testing::softroce_cm_endpoints;
 using gr::rdma::testing::softroce_endpoints;
 
 RDMA_ENDPOINT_CONTRACT(inproc_endpoints)
 RDMA_ENDPOINT_CONTRACT(softroce_endpoints)
+RDMA_ENDPOINT_CONTRACT(softroce_cm_endpoints)

@@ -16,6 +16,8 @@
  *         // that is not about names; the factory may pace an unreliable sender.
  *         std::pair<io::endpoint_config, io::endpoint_config>
  *         make(io::endpoint_config common);
+ *         // Does an end learn that its peer was stopped?
+ *         static constexpr bool tells_the_end;
  *     };
  *
  * Starting and stopping is in endpoint_contract_life.h.

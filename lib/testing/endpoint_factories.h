@@ -29,6 +29,7 @@ inline std::string fresh_address(unsigned n)
 }
 
 struct inproc_endpoints {
+    static constexpr bool tells_the_end = true;
     std::pair<io::endpoint_config, io::endpoint_config> make(io::endpoint_config common)
     {
         const std::string n = std::to_string(fresh_number());
@@ -42,6 +43,7 @@ struct inproc_endpoints {
 };
 
 struct softroce_endpoints {
+    static constexpr bool tells_the_end = false; // nobody says goodbye
     std::pair<io::endpoint_config, io::endpoint_config> make(io::endpoint_config common)
     {
         const unsigned n = fresh_number();
@@ -59,6 +61,24 @@ struct softroce_endpoints {
         std::swap(other.qpn, other.remote_qpn);
         std::swap(other.psn, other.remote_psn);
         return { common, other };
+    }
+};
+
+//! The same by the connection manager: a calls, b listens.
+struct softroce_cm_endpoints {
+    static constexpr bool tells_the_end = true;
+    std::pair<io::endpoint_config, io::endpoint_config> make(io::endpoint_config common)
+    {
+        const unsigned n = fresh_number();
+        common.endpoint = "softroce";
+        if (common.service == io::service_type::uc && common.rate_bytes == 0)
+            common.rate_bytes = 200e6;
+        io::endpoint_config caller = common;
+        caller.source = fresh_address(2 * n);
+        caller.connect = fresh_address(2 * n + 1) + ":7471";
+        io::endpoint_config listener = common;
+        listener.listen = caller.connect;
+        return { caller, listener };
     }
 };
 

@@ -129,7 +129,8 @@ void link::leave(const std::shared_ptr<side>& s)
     }
     s->flush_sends();
     s->stopped.store(true);
-    if (s->state.load() != endpoint_state::failed)
+    const endpoint_state before = s->state.load();
+    if (before != endpoint_state::failed && before != endpoint_state::closed)
         s->set_state(endpoint_state::idle, "");
     s->readable.ring();
     s->sendable.ring();

@@ -342,6 +342,10 @@ bool device::serve(std::int64_t now_ns) noexcept
     for (queue_pair* qp : d_qps) {
         if (qp->uses_cm)
             serve_cm(*qp, now_ns);
+        if (qp->over() && !qp->requests.empty()) { // posted too late
+            qp->tx->abort(wc_status::flushed);
+            qp->sendable.ring();
+        }
         if (!qp->may_send)
             continue;
         if (qp->tx->on_time(now_ns))
@@ -452,7 +456,7 @@ void device::sleep() noexcept
     std::int64_t wait = longest_sleep_ns;
     for (queue_pair* qp : d_qps)
         wait = std::min({ wait,
-                          qp->may_send ? qp->tx->ready_in(now) : INT64_MAX,
+                          qp->may_send || qp->over() ? qp->tx->ready_in(now) : INT64_MAX,
                           cm_agent::ready_in(*qp, now) });
     if (d_changed.load(std::memory_order_acquire) ||
         d_stop.load(std::memory_order_acquire))

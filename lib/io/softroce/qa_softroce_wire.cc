@@ -44,7 +44,8 @@ struct own_network {
                 "ip link set gr_near addrgenmode none && "
                 "ip link set gr_far addrgenmode none address 02:00:00:00:91:02 && "
                 "ip addr add 10.91.0.1/24 dev gr_near && "
-                "ip addr add 10.91.1.1/32 dev lo && "
+                "ip addr add 10.91.1.1/32 dev lo && ip link set gr_near mtu 5000 && "
+                "ip link set gr_far mtu 5000 && "
                 "ip link set lo up && ip link set gr_near up && ip link set gr_far up"))
             skip("root", "a veth pair: 'ip link add type veth' failed");
         if (!shell("ip neigh add 10.91.0.2 lladdr 02:00:00:00:91:02 dev gr_near"))
@@ -124,7 +125,7 @@ endpoint_config sender(std::uint32_t qpn, std::uint32_t mtu, const char* to)
     c.source = own;
     c.connect = to;
     c.qpn = qpn;
-    c.remote_qpn = 0x345678;
+    c.remote_qpn = 0x345678 + qpn;
     c.psn = 0xfffff0;
     c.mtu = mtu;
     return c;
@@ -132,7 +133,7 @@ endpoint_config sender(std::uint32_t qpn, std::uint32_t mtu, const char* to)
 
 // A packet of ours, right in all that the ICRC covers, by the header that was on the
 // wire.
-void check_packet(const frame& f, std::uint32_t psn)
+void check_packet(const frame& f, std::uint32_t qpn, std::uint32_t psn)
 {
     wire::packet p;
     BOOST_REQUIRE((wire::parse(f.bth(), f.bth_bytes(), p) == wire::parse_status::ok));
@@ -141,7 +142,7 @@ void check_packet(const frame& f, std::uint32_t psn)
     BOOST_TEST(f.word(12) == ntohl(::inet_addr(own)));
     BOOST_TEST(f.word(16) == ntohl(::inet_addr(far)));
     BOOST_TEST(p.bth.psn.value() == (psn & 0xffffff));
-    BOOST_TEST(p.bth.dest_qpn == 0x345678u);
+    BOOST_TEST(p.bth.dest_qpn == 0x345678 + qpn);
     BOOST_TEST(p.icrc == wire::icrc_ipv4(f.flow(),
                                          f.ip_id(),
                                          f.dont_fragment(),
@@ -165,7 +166,7 @@ identifications(std::uint32_t qpn, std::size_t bytes, unsigned messages)
     std::vector<std::uint16_t> ids;
     bytes_t sent;
     for (std::size_t k = 0; k < frames.size(); ++k) {
-        check_packet(frames[k], std::uint32_t(0xfffff0 + k));
+        check_packet(frames[k], qpn, std::uint32_t(0xfffff0 + k));
         ids.push_back(frames[k].ip_id());
         wire::packet p;
         wire::parse(frames[k].bth(), frames[k].bth_bytes(), p);
@@ -208,7 +209,9 @@ BOOST_AUTO_TEST_CASE(segments_of_one_send_count_from_zero)
 
 BOOST_AUTO_TEST_CASE(packets_too_large_for_one_path_fail_that_connection_only)
 {
-    contract_end too_large(sender(0x3001, 4096, far), 100, 1); // the veth takes 1500
+    // The interface takes them, a router behind it does not.
+    BOOST_REQUIRE(shell("ip route add 10.91.0.2/32 dev gr_near mtu lock 1500"));
+    contract_end too_large(sender(0x3001, 4096, far), 100, 1);
     contract_end fits(sender(0x3002, 1024, far), 100, 1);
     contract_end elsewhere(sender(0x3003, 4096, near), 100, 1);
     for (contract_end* e : { &too_large, &fits, &elsewhere })
@@ -225,6 +228,21 @@ BOOST_AUTO_TEST_CASE(packets_too_large_for_one_path_fail_that_connection_only)
     fits.send(pattern(2, 8192));
     BOOST_TEST((fits.next_sent().status == wc_status::success));
     BOOST_TEST((fits.ep->state() == endpoint_state::connected));
+    BOOST_REQUIRE(shell("ip route del 10.91.0.2/32"));
+}
+
+BOOST_AUTO_TEST_CASE(an_mtu_above_the_interface_is_refused)
+{
+    BOOST_REQUIRE(shell("ip link set gr_near mtu 1500"));
+    BOOST_CHECK_EXCEPTION(make_endpoint(sender(0x6001, 4096, far))->open(),
+                          config_error,
+                          [](const config_error& e) {
+                              const std::string said = e.what();
+                              return said.find("mtu=4096") != said.npos &&
+                                     said.find(own) != said.npos &&
+                                     said.find("1024") != said.npos;
+                          });
+    BOOST_REQUIRE(shell("ip link set gr_near mtu 5000"));
 }
 
 BOOST_AUTO_TEST_CASE(a_wire_that_goes_down_is_survived)
@@ -238,7 +256,7 @@ BOOST_AUTO_TEST_CASE(a_wire_that_goes_down_is_survived)
     BOOST_REQUIRE(shell("ip route del unreachable 10.91.0.2/32"));
     capture wire;
     tx.send(pattern(2, 100));
-    check_packet(wire.take(1)[0], 0xfffff0 + 5);
+    check_packet(wire.take(1)[0], 0x4001, 0xfffff0 + 5);
     BOOST_TEST((tx.ep->state() == endpoint_state::connected));
 }
 

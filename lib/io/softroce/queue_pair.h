@@ -73,6 +73,12 @@ struct queue_pair {
         return !uses_cm || (cm && (cm->state() == cm_state::rep_sent ||
                                    cm->state() == cm_state::established));
     }
+    //! Did the connection end, in order or not?
+    bool over() const noexcept
+    {
+        const endpoint_state now = state.load(std::memory_order_relaxed);
+        return now == endpoint_state::closed || now == endpoint_state::failed;
+    }
     //! Make both machines anew, for a peer. Pump thread, or before it is added.
     void configure(std::uint32_t remote_qpn,
                    std::uint32_t psn,

@@ -260,7 +260,7 @@ std::size_t softroce_endpoint::poll(completion* out, std::size_t max) noexcept
 std::size_t softroce_endpoint::post_send(const send_request* requests,
                                          std::size_t n) noexcept
 {
-    if (d_config.connect.empty() || d_config.remote_qpn == 0)
+    if (!d_qp->uses_cm && (d_config.connect.empty() || d_config.remote_qpn == 0))
         return 0; // receives from anybody, so there is nobody to send to
     std::lock_guard<std::mutex> lock(d_send_mutex);
     std::size_t taken = 0;
