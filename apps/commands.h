@@ -22,6 +22,7 @@ using words = std::vector<std::string>;
 int send_command(const words& args, stop_signals& signals);
 int receive_command(const words& args, stop_signals& signals);
 int spectrum_command(const words& args, stop_signals& signals);
+int bench_command(const words& args, stop_signals& signals);
 
 } // namespace apps
 } // namespace rdma

@@ -47,10 +47,10 @@ public:
     //! The last word: one line of key=value and a line for each counter that tells of
     //! trouble, or with --json one object.
     void finish(const summary& s);
-
-private:
+    //! Take the progress line away.
     void clear();
 
+private:
     const talk_options d_talk;
     const bool d_data_on_stdout;
     const bool d_terminal;

@@ -28,6 +28,7 @@ constexpr command commands[] = {
     { "spectrum",
       "receive, and write spectra as CSV or a PNG waterfall",
       spectrum_command },
+    { "bench", "measure this path beside the ordinary ones", bench_command },
 };
 
 void print_usage(std::FILE* to)

@@ -75,6 +75,11 @@ refused 2 "--window='hannn': give one of" "${SPECTRUM[@]}" --window hannn
 refused 2 "--db-min is not below" "${SPECTRUM[@]}" --db-min 0 --db-max -10
 refused 1 "cannot write '$WORK/no/x.csv'" spectrum "${RX[@]}" --rate 2M --out "$WORK/no/x.csv"
 
+refused 2 "softroce is needed" bench
+refused 2 "'verbs' is no benchmark: give softroce" bench verbs
+refused 2 "--rounds='0'" bench softroce --rounds 0
+refused 2 "--message-bytes='7'" bench softroce --message-bytes 7
+
 # A port in use: the address is somebody else's already.
 "$GR_RDMA" receive "${RX[@]}" --out "$WORK/first" >/dev/null 2>&1 &
 first=$!

@@ -151,6 +151,16 @@ awk -F, '/^#/ { next }
     END { exit bad > 0 }' "$WORK/s.csv" || fail "the tone is not at 100.1 MHz with -20 dBFS"
 file -b "$WORK/s.png" 2>/dev/null | grep -q "PNG\|cannot\|not found" ||
     head -c 8 "$WORK/s.png" | grep -q PNG || fail "no PNG"
+# The benchmark: all paths at both sizes, each with something received.
+"$GR_RDMA" bench softroce --json --seconds 0.05 --rounds 1 >"$WORK/bench" 2>"$WORK/err" ||
+    fail "bench ended with $?: $(cat "$WORK/err")"
+for text in '"machine":{"cpu":' '"path":"rdma.source, RC"' '"path":"rdma.source, UC"' \
+    '"path":"bare recvmmsg scatter loop"' '"path":"network.udp_source"'; do
+    expect_text "$WORK/bench" "$text" "bench"
+done
+[ "$(grep -o '"ratio":1.0[,}]' "$WORK/bench" | wc -l)" -eq 2 ] || fail "no ratio of 1 at each MTU"
+[ "$(grep -o '"bytes_per_second":' "$WORK/bench" | wc -l)" -eq 8 ] || fail "not eight results"
+
 pair spectrum --quiet --rate 1M --count 4 -- --scene --rate 1M --pace none --count 4
 expect_text "$WORK/rx" "time_s,-500000," "CSV on stdout"
 finish

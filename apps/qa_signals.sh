@@ -60,6 +60,17 @@ for signal in INT TERM; do
     rm -f "$WORK"/s.*
 done
 
+for signal in INT TERM; do
+    "$GR_RDMA" bench softroce --seconds 60 >"$WORK/log" 2>"$WORK/err" &
+    pid=$!
+    # It catches signals (SigCgt, bit 1 is SIGINT) from its first moment on.
+    wait_until 10 grep -q '^SigCgt:.*[2367abef]$' /proc/$pid/status
+    kill -$signal $pid
+    wait_for_end $pid 5 || fail "bench did not end on SIG$signal"
+    wait $pid || fail "bench ended with $? on SIG$signal: $(cat "$WORK/err")"
+    expect_text "$WORK/err" "ended=SIG$signal" "bench"
+done
+
 # A second signal kills what does not end by the first: nothing here hangs, so the check is
 # that the handler is gone after the first one.
 "$GR_RDMA" receive "${RX[@]}" --out "$WORK/none" >/dev/null 2>&1 &

@@ -62,6 +62,8 @@ const char* stop_signals::name() const noexcept
 
 void stop_signals::wait(int milliseconds) noexcept
 {
+    if (received())
+        return; // its byte may have gone to an earlier call
     pollfd fd{ pipe_ends[0], POLLIN, 0 };
     poll(&fd, 1, milliseconds);
     char bytes[64];

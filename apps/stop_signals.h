@@ -26,7 +26,8 @@ public:
     int received() const noexcept;
     //! "SIGINT", "SIGTERM", or "" if none came.
     const char* name() const noexcept;
-    //! Sleep for at most \p milliseconds, until a signal, or until wake().
+    //! Sleep for at most \p milliseconds, until a signal, or until wake(); not at all
+    //! once a signal has come.
     void wait(int milliseconds) noexcept;
     //! End the wait() in progress, or the next one.
     void wake() noexcept;

@@ -2,7 +2,7 @@
 # Everything found outside this tree. A missing piece is named with its Debian package.
 
 # GNU Radio's own CMake files insist on these Boost parts.
-find_package(Gnuradio "3.10.5" REQUIRED COMPONENTS runtime blocks fft)
+find_package(Gnuradio "3.10.5" REQUIRED COMPONENTS runtime blocks fft network)
 find_package(Volk REQUIRED)
 find_package(Threads REQUIRED)
 find_package(Boost 1.74 REQUIRED COMPONENTS program_options unit_test_framework)

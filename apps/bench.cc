@@ -1,0 +1,247 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "bench_traffic.h"
+#include "commands.h"
+#include "console.h"
+#include "core/clock.h"
+#include "core/sizes.h"
+#include "machine.h"
+#include "receiving.h"
+#include "usage_error.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <unistd.h>
+
+namespace gr {
+namespace rdma {
+namespace apps {
+
+namespace {
+
+constexpr const char* about =
+    "Usage: gr-rdma bench softroce [flags]\n\n"
+    "Measures RC and UC into rdma.source over loopback, beside a bare recvmmsg() loop\n"
+    "without any protocol and GNU Radio's network.udp_source: all in one run, senders\n"
+    "and receivers in one process, each sender as fast as it can.";
+constexpr const char* examples =
+    "The result is the median of the rounds. Ratios are to the bare loop at the same "
+    "MTU.\n"
+    "lost: of what was sent; UDP and UC lose what the receiver does not take in time.\n";
+
+constexpr int warm_up_ms = 200;
+constexpr std::int64_t first_byte_ns = 10000000000;
+
+struct bench_options {
+    talk_options talk;
+    std::uint64_t rounds = 3;
+    std::uint64_t message_bytes = 1u << 20;
+    double seconds = 1;
+
+    void declare(flags& f)
+    {
+        f.group("Measurement");
+        f.count("rounds", rounds, 1, 1000, "times that all paths are measured in turn");
+        f.number("seconds", seconds, 0.01, 3600, "SECONDS", "of one measurement");
+        f.bytes("message-bytes", message_bytes, "payload of one RDMA message");
+        talk.declare(f);
+    }
+};
+
+struct path {
+    const char* name;
+    std::function<std::unique_ptr<traffic>(const traffic_config&)> make;
+};
+const std::vector<path>& paths()
+{
+    static const std::vector<path> all = {
+        { "bare recvmmsg scatter loop", make_bare_traffic },
+        { "rdma.source, RC",
+          [](const traffic_config& c) {
+              return make_source_traffic(c, io::service_type::rc);
+          } },
+        { "rdma.source, UC",
+          [](const traffic_config& c) {
+              return make_source_traffic(c, io::service_type::uc);
+          } },
+        { "network.udp_source", make_udp_source_traffic },
+    };
+    return all;
+}
+
+//! The measurements of one path at one MTU.
+struct series {
+    std::uint32_t mtu;
+    const char* path;
+    std::vector<double> rates; // received payload bytes per second
+    double sent = 0, received = 0;
+
+    double median() const
+    {
+        std::vector<double> sorted = rates;
+        std::sort(sorted.begin(), sorted.end());
+        const std::size_t n = sorted.size();
+        return n == 0 ? 0 : (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+    }
+    double low() const { return *std::min_element(rates.begin(), rates.end()); }
+    double high() const { return *std::max_element(rates.begin(), rates.end()); }
+    double lost() const { return sent > 0 ? std::max(0.0, 1 - received / sent) : 0; }
+};
+
+traffic_config loopback_config(std::uint32_t mtu, std::uint64_t message_bytes)
+{
+    // An own pair in 127.5.0.0/16, so that nothing else on this machine is in the way.
+    const int pid = getpid();
+    const std::string net = "127.5." + std::to_string(pid / 120 % 254 + 1) + ".";
+    traffic_config c;
+    c.from = net + std::to_string(2 * (pid % 120) + 1);
+    c.to = net + std::to_string(2 * (pid % 120) + 2);
+    c.mtu = mtu;
+    c.message_bytes = message_bytes;
+    return c;
+}
+
+//! One measurement. \return false: a signal came
+bool measure(const path& p,
+             const traffic_config& config,
+             double seconds,
+             stop_signals& signals,
+             series& into)
+{
+    const auto busy = p.make(config);
+    const std::int64_t begin = core::monotonic_ns();
+    while (busy->received() == 0) {
+        if (signals.received())
+            return false;
+        if (core::monotonic_ns() - begin > first_byte_ns)
+            throw run_error(std::string(p.name) + ": nothing arrived within 10 s");
+        signals.wait(10);
+    }
+    signals.wait(warm_up_ms);
+    const std::int64_t t0 = core::monotonic_ns();
+    const std::uint64_t received0 = busy->received(), sent0 = busy->sent();
+    signals.wait(static_cast<int>(seconds * 1e3));
+    const std::int64_t t1 = core::monotonic_ns();
+    const double received = double(busy->received() - received0);
+    into.sent += double(busy->sent() - sent0);
+    into.received += received;
+    into.rates.push_back(received / (double(t1 - t0) * 1e-9));
+    return !signals.received();
+}
+
+double bare_rate(const std::vector<series>& all, std::uint32_t mtu)
+{
+    for (const auto& s : all)
+        if (s.mtu == mtu && s.path == paths().front().name)
+            return s.median();
+    return 0;
+}
+
+void print_table(const bench_options& o, const std::vector<series>& all)
+{
+    const machine_description m = describe_machine();
+    std::printf("%s, %u CPUs, Linux %s, net.core.rmem_max=%s, load %s\n",
+                m.cpu.c_str(),
+                m.cpus,
+                m.kernel.c_str(),
+                m.rmem_max.c_str(),
+                m.load.c_str());
+    std::printf("gr-rdma %s, messages of %s, %llu rounds of %g s, median\n\n",
+                version(),
+                core::human_bytes(o.message_bytes).c_str(),
+                static_cast<unsigned long long>(o.rounds),
+                o.seconds);
+    std::printf("%5s  %-28s %10s  %-21s %6s  %s\n",
+                "MTU",
+                "path",
+                "rate",
+                "lowest to highest",
+                "lost",
+                "ratio");
+    for (const auto& s : all)
+        std::printf("%5u  %-28s %10s  %-21s %5.1f%%  %.2f\n",
+                    s.mtu,
+                    s.path,
+                    human_rate(s.median()).c_str(),
+                    (human_rate(s.low()) + " to " + human_rate(s.high())).c_str(),
+                    100 * s.lost(),
+                    s.median() / bare_rate(all, s.mtu));
+}
+
+void print_json(const bench_options& o, const std::vector<series>& all)
+{
+    const machine_description m = describe_machine();
+    nlohmann::ordered_json out;
+    out["command"] = "bench softroce";
+    out["version"] = version();
+    out["machine"] = { { "cpu", m.cpu },
+                       { "cpus", m.cpus },
+                       { "kernel", m.kernel },
+                       { "rmem_max", m.rmem_max },
+                       { "load", m.load } };
+    out["rounds"] = o.rounds;
+    out["seconds"] = o.seconds;
+    out["message_bytes"] = o.message_bytes;
+    auto& results = out["results"] = nlohmann::ordered_json::array();
+    for (const auto& s : all)
+        results.push_back({ { "mtu", s.mtu },
+                            { "path", s.path },
+                            { "bytes_per_second", s.median() },
+                            { "lowest", s.low() },
+                            { "highest", s.high() },
+                            { "lost", s.lost() },
+                            { "ratio", s.median() / bare_rate(all, s.mtu) } });
+    std::printf("%s\n", out.dump().c_str());
+}
+
+} // namespace
+
+int bench_command(const words& args, stop_signals& signals)
+{
+    bench_options o;
+    flags f("gr-rdma bench softroce", about, examples);
+    o.declare(f);
+    const bool named = !args.empty() && args[0] == "softroce";
+    if (!named && !(args.size() == 1 && (args[0] == "--help" || args[0] == "-h")))
+        throw usage_error(args.empty()
+                              ? "softroce is needed: gr-rdma bench softroce"
+                              : "'" + args[0] + "' is no benchmark: give softroce");
+    if (!f.parse(words(args.begin() + (named ? 1 : 0), args.end()))) {
+        std::printf("%s", f.help().c_str());
+        return 0;
+    }
+    if (o.message_bytes % 4)
+        throw usage_error("--message-bytes='" + std::to_string(o.message_bytes) +
+                          "': give a multiple of 4");
+    log_to_stderr();
+    console talk(o.talk, false);
+    std::vector<series> all;
+    for (const std::uint32_t mtu : { 1024u, 4096u })
+        for (const auto& p : paths())
+            all.push_back({ mtu, p.name, {} });
+    for (std::uint64_t round = 0; round < o.rounds; ++round) {
+        std::size_t i = 0;
+        for (auto& s : all) {
+            const path& p = paths()[i++ % paths().size()];
+            talk.progress("round " + std::to_string(round + 1) + " of " +
+                          std::to_string(o.rounds) + ": " + p.name + ", MTU " +
+                          std::to_string(s.mtu));
+            if (!measure(
+                    p, loopback_config(s.mtu, o.message_bytes), o.seconds, signals, s)) {
+                talk.note(std::string("ended=") + signals.name());
+                return 0; // a part of a comparison is none
+            }
+        }
+    }
+    talk.clear();
+    if (o.talk.json)
+        print_json(o, all);
+    else
+        print_table(o, all);
+    return 0;
+}
+
+} // namespace apps
+} // namespace rdma
+} // namespace gr

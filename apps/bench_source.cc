@@ -1,0 +1,118 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "bench_traffic.h"
+#include "io/endpoint.h"
+
+#include <gnuradio/blocks/null_sink.h>
+#include <gnuradio/rdma/source.h>
+#include <gnuradio/top_block.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace gr {
+namespace rdma {
+namespace apps {
+
+namespace {
+
+class source_traffic : public traffic
+{
+public:
+    source_traffic(const traffic_config& config, io::service_type service)
+        : d_message(config.message_bytes),
+          d_source(source::make(receiver(config, service))),
+          d_graph(gr::make_top_block("gr-rdma bench")),
+          d_endpoint(io::make_endpoint(sender(config, service)))
+    {
+        const int item = d_source->output_signature()->sizeof_stream_item(0);
+        d_graph->connect(d_source, 0, gr::blocks::null_sink::make(item), 0);
+        d_graph->start();
+        try {
+            d_endpoint->attach({}, {});
+            d_endpoint->start();
+            d_thread = std::thread([this] { send(); });
+        } catch (...) {
+            d_graph->stop();
+            d_graph->wait();
+            throw;
+        }
+    }
+    ~source_traffic() override
+    {
+        d_stop = true;
+        d_thread.join();
+        d_endpoint->stop();
+        d_graph->stop();
+        d_graph->wait();
+    }
+    std::uint64_t received() const override
+    {
+        return d_source->counters().at("bytes_received");
+    }
+    std::uint64_t sent() const override
+    {
+        return d_endpoint->counters().bytes_sent.value();
+    }
+
+private:
+    static source_config receiver(const traffic_config& t, io::service_type service)
+    {
+        source_config c;
+        c.message_bytes = t.message_bytes;
+        c.endpoint = "softroce";
+        c.service = io::to_string(service);
+        c.source = t.to;
+        c.connect = t.from;
+        c.qpn = 0x12;
+        c.remote_qpn = 0x11;
+        c.mtu = t.mtu;
+        return c;
+    }
+    static io::endpoint_config sender(const traffic_config& t, io::service_type service)
+    {
+        io::endpoint_config c;
+        c.endpoint = "softroce";
+        c.service = service;
+        c.source = t.from;
+        c.connect = t.to;
+        c.qpn = 0x11;
+        c.remote_qpn = 0x12;
+        c.mtu = t.mtu;
+        return c;
+    }
+    void send()
+    {
+        // One buffer for all: what is in it does not matter here.
+        io::send_request request;
+        request.data = d_message.data();
+        request.bytes = d_message.size();
+        io::send_completion done[64];
+        while (!d_stop) {
+            while (d_endpoint->post_send(&request, 1) == 1) {
+            }
+            d_endpoint->wait_sendable(10000000);
+            d_endpoint->poll_send(done, 64);
+        }
+    }
+
+    std::vector<std::byte> d_message;
+    source::sptr d_source;
+    gr::top_block_sptr d_graph;
+    std::unique_ptr<io::endpoint> d_endpoint;
+    std::atomic<bool> d_stop{ false };
+    std::thread d_thread;
+};
+
+} // namespace
+
+std::unique_ptr<traffic> make_source_traffic(const traffic_config& config,
+                                             io::service_type service)
+{
+    return std::make_unique<source_traffic>(config, service);
+}
+
+} // namespace apps
+} // namespace rdma
+} // namespace gr
