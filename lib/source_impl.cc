@@ -5,6 +5,7 @@
 #include "core/clock.h"
 #include "core/sizes.h"
 #include "mem/host_ring.h"
+#include "source_checks.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,8 +19,6 @@ namespace rdma {
 
 namespace {
 
-constexpr std::uint64_t longest_message = 1ULL << 30;
-constexpr std::size_t longest_header = 65536;
 constexpr std::size_t header_alignment = 64;
 constexpr std::size_t poll_batch = 64;
 constexpr std::int64_t longest_wait_ns = 50000000;
@@ -28,105 +27,6 @@ constexpr std::int64_t longest_wait_ns = 50000000;
 constexpr std::int64_t shortest_wait_ns = 500000;
 // GNU Radio asks for this much for any reader; more means that a reader needs it.
 constexpr std::size_t usual_buffer_bytes = 65536;
-
-std::size_t item_bytes(const source_config& c, core::sample_type sample)
-{
-    if (c.vlen == 0)
-        throw config_error("vlen=0 is no vector length; use 1 or more");
-    return core::sample_bytes(sample) * c.vlen;
-}
-
-std::uint64_t slot_items(const source_config& c, std::size_t item)
-{
-    if (c.message_bytes == 0 || c.message_bytes % item != 0) {
-        const std::size_t below = c.message_bytes / item * item;
-        throw config_error("message_bytes=" + std::to_string(c.message_bytes) +
-                           " is no multiple of the item, " + std::to_string(item) +
-                           " bytes (sample=" + c.sample +
-                           ", vlen=" + std::to_string(c.vlen) + "); use " +
-                           (below ? std::to_string(below) + " or " : "") +
-                           std::to_string(below + item));
-    }
-    if (c.message_bytes > longest_message)
-        throw config_error("message_bytes=" + std::to_string(c.message_bytes) +
-                           " is above the longest message, " +
-                           std::to_string(longest_message));
-    if (c.buffers < 2)
-        throw config_error("buffers=" + std::to_string(c.buffers) +
-                           ": the ring needs at least 2, one to fill and one to read");
-    const std::uint64_t items = c.message_bytes / item;
-    if (items * c.buffers > mem::ring_index::max_size)
-        throw config_error(
-            "buffers=" + std::to_string(c.buffers) +
-            " of message_bytes=" + std::to_string(c.message_bytes) + " make " +
-            std::to_string(items * c.buffers) + " items; GNU Radio counts at most " +
-            std::to_string(mem::ring_index::max_size) +
-            ": use at most buffers=" + std::to_string(mem::ring_index::max_size / items) +
-            ", or a longer item (vlen)");
-    return items;
-}
-
-mem::host_ring_config ring_config(const source_config& c, std::uint64_t slots)
-{
-    mem::host_ring_config r;
-    r.unit_bytes = c.message_bytes;
-    r.min_bytes = c.message_bytes * slots;
-    return r;
-}
-
-void check_rate(double rate)
-{
-    if (!(rate >= 0) || std::isinf(rate))
-        throw config_error("rate=" + std::to_string(rate) +
-                           " is no sample rate; use samples per second, or 0 if unknown");
-}
-
-io::endpoint_config endpoint_settings(const source_config& c)
-{
-    if (c.header_bytes > longest_header)
-        throw config_error("header_bytes=" + std::to_string(c.header_bytes) +
-                           " is above the longest header, " +
-                           std::to_string(longest_header));
-    if (c.memory != "auto" && c.memory != "host")
-        throw config_error(
-            "memory='" + c.memory +
-            "' is not possible in this build, which has host rings only; use "
-            "auto or host");
-    check_rate(c.rate);
-    io::endpoint_config e;
-    e.endpoint = c.endpoint;
-    e.service = io::parse_service(c.service);
-    e.source = c.source;
-    e.connect = c.connect;
-    e.listen = c.listen;
-    e.qpn = c.qpn;
-    e.remote_qpn = c.remote_qpn;
-    e.psn = c.psn;
-    e.remote_psn = c.remote_psn;
-    e.mtu = c.mtu;
-    e.peers = c.peers;
-    e.wait = io::parse_wait(c.wait);
-    e.header_bytes = static_cast<std::uint32_t>(c.header_bytes);
-    e.message_bytes = c.message_bytes + c.header_bytes;
-    const auto api = mem::system_mapping_api();
-    e.recv_depth = static_cast<std::uint32_t>(
-        mem::host_ring_bytes(ring_config(c, c.buffers), api.page_bytes) /
-        c.message_bytes);
-    return e;
-}
-
-source_tags::config
-tag_settings(const source_config& c, core::sample_type sample, std::size_t item)
-{
-    source_tags::config t;
-    t.every = c.tag_every;
-    t.rate = c.rate;
-    t.freq = c.freq;
-    t.sample_bytes = core::sample_bytes(sample);
-    t.item_bytes = item;
-    t.slot_items = c.message_bytes / item;
-    return t;
-}
 
 } // namespace
 
@@ -393,11 +293,7 @@ bool source_impl::deliver(const io::completion& done, std::uint64_t offset)
         gr::thread::scoped_lock lock(d_setlock);
         d_tags.make(m, offset, d_new_tags);
     }
-    const double latency_us =
-        static_cast<double>(core::realtime_ns() - done.time_ns) * 1e-3;
-    ++d_latency_count;
-    d_latency_sum_us += latency_us;
-    d_latency_max_us = std::max(d_latency_max_us, latency_us);
+    d_status.note_latency(static_cast<double>(core::realtime_ns() - done.time_ns) * 1e-3);
     return true;
 }
 
@@ -426,37 +322,13 @@ void source_impl::publish_status(std::int64_t now_ns)
     const auto endpoint = session();
     if (!endpoint)
         return;
-    const auto counts = counters();
-    const auto number = [&](const char* name) {
-        return pmt::from_uint64(counts.at(name));
-    };
-    pmt::pmt_t all = pmt::make_dict();
-    for (const auto& c : counts)
-        all = pmt::dict_add(all, pmt::mp(c.first), pmt::from_uint64(c.second));
-    pmt::pmt_t latency = pmt::make_dict();
-    const double mean = d_latency_count ? d_latency_sum_us / double(d_latency_count) : 0;
-    latency = pmt::dict_add(latency, pmt::mp("mean_us"), pmt::from_double(mean));
-    latency =
-        pmt::dict_add(latency, pmt::mp("max_us"), pmt::from_double(d_latency_max_us));
-    d_latency_count = 0;
-    d_latency_sum_us = d_latency_max_us = 0;
-
-    pmt::pmt_t dict = pmt::make_dict();
-    const auto put = [&](const char* key, const pmt::pmt_t& value) {
-        dict = pmt::dict_add(dict, pmt::mp(key), value);
-    };
-    put("messages", number("messages_received"));
-    put("bytes", number("bytes_received"));
-    put("gaps", number("gaps"));
-    put("rnr", number("rnr_naks_sent"));
-    put("queue_depth", pmt::from_uint64(d_cursor.outstanding()));
-    put("route", pmt::mp("host"));
-    put("state", pmt::mp(state()));
-    put("status_text", pmt::mp(status_text()));
-    put("description", pmt::mp(endpoint->description()));
-    put("latency", latency);
-    put("counters", all);
-    message_port_pub(pmt::mp("status"), dict);
+    source_status::facts now;
+    now.counters = counters();
+    now.queue_depth = d_cursor.outstanding();
+    now.state = state();
+    now.status_text = status_text();
+    now.description = endpoint->description();
+    message_port_pub(pmt::mp("status"), d_status.make(now));
 }
 
 void source_impl::set_rate(double rate)
@@ -468,6 +340,7 @@ void source_impl::set_rate(double rate)
 
 void source_impl::set_freq(double freq)
 {
+    check_freq(freq);
     gr::thread::scoped_lock lock(d_setlock);
     d_tags.set_freq(freq);
 }
@@ -513,20 +386,14 @@ std::map<std::string, std::uint64_t> source_impl::counters() const
 
 void source_impl::log(core::log_level level, const std::string& text) const
 {
-    switch (level) {
-    case core::log_level::debug:
-        d_debug_logger->debug("{}", text);
-        break;
-    case core::log_level::info:
-        d_logger->info("{}", text);
-        break;
-    case core::log_level::warn:
-        d_logger->warn("{}", text);
-        break;
-    case core::log_level::error:
+    if (level == core::log_level::error)
         d_logger->error("{}", text);
-        break;
-    }
+    else if (level == core::log_level::warn)
+        d_logger->warn("{}", text);
+    else if (level == core::log_level::info)
+        d_logger->info("{}", text);
+    else
+        d_debug_logger->debug("{}", text);
 }
 
 } // namespace rdma

@@ -8,6 +8,7 @@
 #include "io/endpoint.h"
 #include "mem/ring_cursor.h"
 #include "ring_client.h"
+#include "source_status.h"
 #include "source_tags.h"
 
 #include <atomic>
@@ -91,9 +92,7 @@ private:
         false; // a session went before: the next message stands behind a gap
     bool d_end_logged = false;
     std::int64_t d_next_status_ns = 0;
-    std::uint64_t d_latency_count = 0; // since the last status
-    double d_latency_sum_us = 0;
-    double d_latency_max_us = 0;
+    source_status d_status;
     std::atomic<std::uint64_t> d_odd_messages{ 0 }; // not a whole number of items
 };
 

@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "source_tags.h"
 
+#include "interned.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -10,23 +12,22 @@ namespace rdma {
 
 namespace {
 
-// Interned once: building a symbol takes a lock.
-const pmt::pmt_t key_buffer = pmt::mp("rx_buffer");
-const pmt::pmt_t key_time = pmt::mp("rx_time");
-const pmt::pmt_t key_rate = pmt::mp("rx_rate");
-const pmt::pmt_t key_freq = pmt::mp("rx_freq");
-const pmt::pmt_t key_gap = pmt::mp("rx_gap");
-const pmt::pmt_t key_length = pmt::mp("packet_len");
-const pmt::pmt_t key_address = pmt::mp("address");
-const pmt::pmt_t key_bytes = pmt::mp("bytes");
-const pmt::pmt_t key_slot = pmt::mp("slot");
-const pmt::pmt_t key_device = pmt::mp("device");
-const pmt::pmt_t key_sequence = pmt::mp("sequence");
-const pmt::pmt_t key_immediate = pmt::mp("immediate");
-const pmt::pmt_t key_header = pmt::mp("header");
-const pmt::pmt_t key_messages = pmt::mp("messages");
-const pmt::pmt_t key_reason = pmt::mp("reason");
-const pmt::pmt_t unknown = pmt::mp("unknown");
+const pmt::pmt_t& key_buffer = interned("rx_buffer");
+const pmt::pmt_t& key_time = interned("rx_time");
+const pmt::pmt_t& key_rate = interned("rx_rate");
+const pmt::pmt_t& key_freq = interned("rx_freq");
+const pmt::pmt_t& key_gap = interned("rx_gap");
+const pmt::pmt_t& key_length = interned("packet_len");
+const pmt::pmt_t& key_address = interned("address");
+const pmt::pmt_t& key_bytes = interned("bytes");
+const pmt::pmt_t& key_slot = interned("slot");
+const pmt::pmt_t& key_device = interned("device");
+const pmt::pmt_t& key_sequence = interned("sequence");
+const pmt::pmt_t& key_immediate = interned("immediate");
+const pmt::pmt_t& key_header = interned("header");
+const pmt::pmt_t& key_messages = interned("messages");
+const pmt::pmt_t& key_reason = interned("reason");
+const pmt::pmt_t& unknown = interned("unknown");
 
 } // namespace
 

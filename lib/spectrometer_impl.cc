@@ -3,6 +3,7 @@
 #include "spectrometer_impl.h"
 
 #include "core/sample.h"
+#include "interned.h"
 #include "spectrometer_checks.h"
 
 #include <algorithm>
@@ -16,12 +17,12 @@ namespace rdma {
 
 namespace {
 
-const pmt::pmt_t key_gap = pmt::mp("rx_gap");
-const pmt::pmt_t key_rate = pmt::mp("rx_rate");
-const pmt::pmt_t key_time = pmt::mp("rx_time");
-const pmt::pmt_t key_freq = pmt::mp("rx_freq");
-const pmt::pmt_t key_length = pmt::mp("packet_len");
-const pmt::pmt_t key_buffer = pmt::mp("rx_buffer");
+const pmt::pmt_t& key_gap = interned("rx_gap");
+const pmt::pmt_t& key_rate = interned("rx_rate");
+const pmt::pmt_t& key_time = interned("rx_time");
+const pmt::pmt_t& key_freq = interned("rx_freq");
+const pmt::pmt_t& key_length = interned("packet_len");
+const pmt::pmt_t& key_buffer = interned("rx_buffer");
 
 // Order in which tags of one item take effect; -1: not ours.
 int tag_rank(const pmt::pmt_t& key)

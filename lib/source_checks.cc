@@ -1,0 +1,127 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "source_checks.h"
+
+#include "mem/ring_cursor.h"
+
+#include <cmath>
+#include <gnuradio/rdma/error.h>
+#include <string>
+
+namespace gr {
+namespace rdma {
+
+namespace {
+constexpr std::uint64_t longest_message = 1ULL << 30;
+constexpr std::size_t longest_header = 65536;
+} // namespace
+
+std::size_t item_bytes(const source_config& c, core::sample_type sample)
+{
+    if (c.vlen == 0)
+        throw config_error("vlen=0 is no vector length; use 1 or more");
+    return core::sample_bytes(sample) * c.vlen;
+}
+
+std::uint64_t slot_items(const source_config& c, std::size_t item)
+{
+    if (c.message_bytes == 0 || c.message_bytes % item != 0) {
+        const std::size_t below = c.message_bytes / item * item;
+        throw config_error("message_bytes=" + std::to_string(c.message_bytes) +
+                           " is no multiple of the item, " + std::to_string(item) +
+                           " bytes (sample=" + c.sample +
+                           ", vlen=" + std::to_string(c.vlen) + "); use " +
+                           (below ? std::to_string(below) + " or " : "") +
+                           std::to_string(below + item));
+    }
+    if (c.message_bytes > longest_message)
+        throw config_error("message_bytes=" + std::to_string(c.message_bytes) +
+                           " is above the longest message, " +
+                           std::to_string(longest_message));
+    if (c.buffers < 2)
+        throw config_error("buffers=" + std::to_string(c.buffers) +
+                           ": the ring needs at least 2, one to fill and one to read");
+    const std::uint64_t items = c.message_bytes / item;
+    if (items * c.buffers > mem::ring_index::max_size)
+        throw config_error(
+            "buffers=" + std::to_string(c.buffers) +
+            " of message_bytes=" + std::to_string(c.message_bytes) + " make " +
+            std::to_string(items * c.buffers) + " items; GNU Radio counts at most " +
+            std::to_string(mem::ring_index::max_size) +
+            ": use at most buffers=" + std::to_string(mem::ring_index::max_size / items) +
+            ", or a longer item (vlen)");
+    return items;
+}
+
+mem::host_ring_config ring_config(const source_config& c, std::uint64_t slots)
+{
+    mem::host_ring_config r;
+    r.unit_bytes = c.message_bytes;
+    r.min_bytes = c.message_bytes * slots;
+    return r;
+}
+
+void check_rate(double rate)
+{
+    if (!(rate >= 0) || std::isinf(rate))
+        throw config_error("rate=" + std::to_string(rate) +
+                           " is no sample rate; use samples per second, or 0 if unknown");
+}
+
+void check_freq(double freq)
+{
+    if (!std::isfinite(freq))
+        throw config_error("freq=" + std::to_string(freq) +
+                           " is no centre frequency; use Hz, or 0 if unknown");
+}
+
+io::endpoint_config endpoint_settings(const source_config& c)
+{
+    if (c.header_bytes > longest_header)
+        throw config_error("header_bytes=" + std::to_string(c.header_bytes) +
+                           " is above the longest header, " +
+                           std::to_string(longest_header));
+    if (c.memory != "auto" && c.memory != "host")
+        throw config_error(
+            "memory='" + c.memory +
+            "' is not possible in this build, which has host rings only; use "
+            "auto or host");
+    check_rate(c.rate);
+    check_freq(c.freq);
+    io::endpoint_config e;
+    e.endpoint = c.endpoint;
+    e.service = io::parse_service(c.service);
+    e.source = c.source;
+    e.connect = c.connect;
+    e.listen = c.listen;
+    e.qpn = c.qpn;
+    e.remote_qpn = c.remote_qpn;
+    e.psn = c.psn;
+    e.remote_psn = c.remote_psn;
+    e.mtu = c.mtu;
+    e.peers = c.peers;
+    e.wait = io::parse_wait(c.wait);
+    e.header_bytes = static_cast<std::uint32_t>(c.header_bytes);
+    e.message_bytes = c.message_bytes + c.header_bytes;
+    const auto api = mem::system_mapping_api();
+    e.recv_depth = static_cast<std::uint32_t>(
+        mem::host_ring_bytes(ring_config(c, c.buffers), api.page_bytes) /
+        c.message_bytes);
+    return e;
+}
+
+source_tags::config
+tag_settings(const source_config& c, core::sample_type sample, std::size_t item)
+{
+    source_tags::config t;
+    t.every = c.tag_every;
+    t.rate = c.rate;
+    t.freq = c.freq;
+    t.sample_bytes = core::sample_bytes(sample);
+    t.item_bytes = item;
+    t.slot_items = c.message_bytes / item;
+    return t;
+}
+
+} // namespace rdma
+} // namespace gr
