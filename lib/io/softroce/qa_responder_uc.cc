@@ -387,3 +387,14 @@ BOOST_AUTO_TEST_CASE(the_end_of_a_stream_tells_what_is_missing)
     b.give_part(numbered(1), 2, b.next_psn + 2);
     check_gap(b.rx.pending_gap(), gap_reason::packet_loss, 1);
 }
+
+BOOST_AUTO_TEST_CASE(a_packet_of_the_other_kind_leaves_a_hole)
+{
+    responder_bench b(uc_config());
+    b.post(1024);
+    for (const op o : { op::send_first, op::write_middle, op::send_last })
+        BOOST_TEST(!b.give(o, bytes_t(mtu)));
+    BOOST_TEST(b.counts.dropped_opcode.value() == 1u);
+    b.give_message(numbered(1));
+    b.expect_delivered(numbered(1));
+}

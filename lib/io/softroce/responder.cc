@@ -177,10 +177,15 @@ void responder::on_request_uc(const wire::packet& p, std::int64_t now_ns) noexce
             return;
         }
         d_lost = sized(p.bth.psn);
-    } else if (!d_in_message || t.is_write != d_writing) {
+    } else if (!d_in_message) {
         // The rest of a message that was dropped, or a packet that belongs to none.
-        (d_lost && !d_in_message ? d_counts.packets_discarded : d_counts.dropped_opcode)
-            .add();
+        (d_lost ? d_counts.packets_discarded : d_counts.dropped_opcode).add();
+        return;
+    } else if (t.is_write != d_writing) { // it leaves a hole
+        d_counts.dropped_opcode.add();
+        d_counts.messages_dropped_incomplete.add();
+        drop_message(gap_reason::packet_loss);
+        d_skipping = !t.ends;
         return;
     }
     if (!accept_payload(p)) {
