@@ -21,11 +21,16 @@ constexpr std::size_t longest_packet = 600;
 responder_config config_of(fuzz::input& in)
 {
     responder_config c;
-    c.service = in.u8() & 1 ? io::service_type::uc : io::service_type::rc;
+    const io::service_type services[] = { io::service_type::rc,
+                                          io::service_type::uc,
+                                          io::service_type::ud };
+    c.service = services[in.less_than(3)];
     c.mtu = 256;
     c.first_psn = wire::psn(in.u32());
     const std::uint32_t header_sizes[] = { 0, 16, 300 };
     c.header_bytes = header_sizes[in.less_than(3)];
+    c.rkey = in.less_than(8) != 0 ? 0x1234 : 0;
+    c.qkey = 0x5678;
     return c;
 }
 
@@ -87,13 +92,25 @@ void play_noise(fuzz::input& in, responder_bench& b)
             break;
         default: {
             const bool own = choice & 8; // an opcode of the service
+            const unsigned operations = 12;
+            const unsigned shift = b.service() == wire::service::ud ? 4 : 0; // SEND ONLY
             const auto opcode = static_cast<std::uint8_t>(
-                own ? wire::make_opcode(b.service(), static_cast<op>(in.u8() % 6))
+                own ? wire::make_opcode(b.service(),
+                                        static_cast<op>(in.less_than(operations) | shift))
                     : in.u8());
             const int jump = choice & 16 ? static_cast<std::int8_t>(in.u8()) / 4 : 0;
             at = std::max<std::int64_t>(0, at + jump);
             const std::size_t bytes = choice & 32 ? in.u16() % longest_packet : 256;
-            b.give(at, opcode, bytes, choice & 64);
+            fuzz::extension e;
+            if (wire::traits(opcode).has_reth || wire::traits(opcode).has_deth) {
+                const unsigned wish = in.u8();
+                e.right_key = (wish & 15) != 0;
+                e.beyond = wish & 16 ? static_cast<std::int8_t>(in.u8()) * 4 : 0;
+                e.bytes = wish & 32   ? in.u16()
+                          : wish & 64 ? 256 + in.u8()
+                                      : static_cast<std::uint32_t>(bytes);
+            }
+            b.give(at, opcode, bytes, choice & 64, e);
             ++at;
         }
         }
@@ -108,7 +125,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t byte
     responder_config config = config_of(in);
     const unsigned kind = in.u8();
     const std::size_t depth = 1 + in.less_than(fuzz::places);
-    const std::uint32_t uniform = kind & 1 ? 1 + in.u16() % 1100 : 0;
+    std::uint32_t uniform = kind & 1 ? 1 + in.u16() % 1100 : 0;
+    if (config.service == io::service_type::ud)
+        uniform = std::min(uniform, config.mtu);
     config.message_bytes = kind & 2 ? uniform : 0;
     responder_bench b(config, depth, uniform);
     if (uniform != 0)

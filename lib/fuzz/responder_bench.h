@@ -4,6 +4,7 @@
 #define INCLUDED_RDMA_FUZZ_RESPONDER_BENCH_H
 
 #include "fuzz/input.h"
+#include "fuzz/responder_account.h"
 #include "io/softroce/responder.h"
 
 #include <algorithm>
@@ -15,36 +16,26 @@ namespace gr {
 namespace rdma {
 namespace fuzz {
 
-using bytes_t = std::vector<std::byte>;
-
-constexpr std::byte guard{ 0xa5 };
-constexpr std::size_t place_bytes = 1200;
-constexpr std::size_t places = 8;
-constexpr std::size_t room = 64; // between places
-
-// What a message that was accepted packet by packet should look like.
-struct accepted_message {
-    bytes_t bytes;
-    bool has_immediate = false;
-    std::uint32_t immediate = 0;
-    std::int64_t first_packet = 0;
-};
-
-struct slot_state {
-    io::recv_slot slot;
-    std::size_t place = 0;
-    bool inside = true;
+//! What a RETH, or the DETH of a datagram, is to say.
+struct extension {
+    bool right_key = true;
+    std::int32_t beyond = 0; //!< address, from the begin of the next slot
+    std::uint32_t bytes = 0;
 };
 
 /*!
  * \brief A responder with its queues and memory, and a second account of what it should
  * have done, by which everything that it does is checked.
  *
- * Packet \p index carries PSN first_psn + index and a payload made from that.
+ * Packet \p index carries PSN first_psn + index and a payload made from that. The second
+ * account goes by which packets the responder counts as accepted; from these follow the
+ * contents of all memory, every completion and every acknowledgement.
  */
 class responder_bench
 {
 public:
+    //! \param uniform_bytes length of every message of the stream; 0: no stream, packets
+    //! of any kind
     responder_bench(const io::softroce::responder_config& config,
                     std::size_t depth,
                     std::uint32_t uniform_bytes)
@@ -55,7 +46,8 @@ public:
           d_completions(depth),
           d_rx(config, d_slots, d_completions, d_counts),
           d_ring(places * (place_bytes + room) + room, guard),
-          d_headers(places * (config.header_bytes + room) + room, guard)
+          d_headers(places * (config.header_bytes + room) + room, guard),
+          d_right(config, d_ring, d_headers)
     {
         d_rx.attach(region_of(d_ring), region_of(d_headers));
         for (std::size_t p = 0; p < places; ++p)
@@ -64,7 +56,7 @@ public:
 
     void post(input& in)
     {
-        if (d_posted.size() == d_depth || d_free.empty())
+        if (d_right.waiting.size() + d_right.done.size() == d_depth || d_free.empty())
             return;
         slot_state s;
         s.place = d_free.front();
@@ -90,29 +82,43 @@ public:
         }
         d_free.pop_front();
         FUZZ_REQUIRE(d_slots.push(s.slot));
-        d_posted.push_back(s);
+        d_right.waiting.push_back(s);
     }
 
-    // A packet whose payload is a function of its place in the stream.
-    void give(std::int64_t index, std::uint8_t opcode, std::size_t bytes, bool ask)
+    void give(std::int64_t index,
+              std::uint8_t opcode,
+              std::size_t bytes,
+              bool ask,
+              const extension& e = extension())
     {
-        wire::packet p;
-        p.bth.opcode = opcode;
-        p.bth.psn = psn_of(index);
-        p.bth.ack_request = ask;
         const wire::opcode_traits& t = wire::traits(opcode);
         if (!t.known)
             return; // no parser lets it through
+        wire::packet p;
+        p.bth.opcode = opcode;
+        p.bth.psn = d_right.psn_of(index);
+        p.bth.ack_request = ask;
         bytes = t.has_payload ? bytes : 0;
         p.bth.pad = static_cast<std::uint8_t>((4 - bytes % 4) % 4);
         p.immediate = t.has_immdt ? p.bth.psn.value() * 3 : 0;
+        if (t.has_deth)
+            p.deth.qkey = d_config.qkey + !e.right_key;
+        if (t.has_reth) {
+            const auto next = std::find_if(d_right.waiting.begin(),
+                                           d_right.waiting.end(),
+                                           [](const slot_state& s) { return s.inside; });
+            p.reth.address = (next != d_right.waiting.end() ? next->slot.offset : 0) +
+                             static_cast<std::uint64_t>(std::int64_t{ e.beyond });
+            p.reth.rkey = d_config.rkey + !e.right_key;
+            p.reth.bytes = e.bytes;
+        }
         const bytes_t payload = payload_of(p.bth.psn, bytes);
         p.payload = payload.data();
         p.payload_bytes = bytes;
-        offer(p, index, t);
+        offer(p, index);
     }
 
-    // Packet \p index of a stream of messages of d_uniform bytes.
+    //! Packet \p index of a stream of messages of the uniform length.
     void give_of_stream(std::int64_t index, bool ask)
     {
         const std::int64_t n = packets_each();
@@ -134,19 +140,31 @@ public:
         io::completion c;
         if (!d_completions.pop(c))
             return;
-        FUZZ_REQUIRE(!d_posted.empty());
-        const slot_state s = d_posted.front();
-        d_posted.pop_front();
+        FUZZ_REQUIRE(!d_right.done.empty());
+        const right_completion right = d_right.done.front();
+        d_right.done.pop_front();
+        const slot_state& s = right.slot;
         FUZZ_REQUIRE(c.cookie == s.slot.cookie);
-        FUZZ_REQUIRE((c.status == io::wc_status::success) == s.inside);
-        if (s.inside)
-            check_message(c, s);
-        else
-            FUZZ_REQUIRE(c.status == io::wc_status::access_error);
+        FUZZ_REQUIRE(c.status ==
+                     (s.inside ? io::wc_status::success : io::wc_status::access_error));
+        if (s.inside) {
+            FUZZ_REQUIRE(c.bytes == right.bytes && c.header_bytes == right.header_bytes);
+            FUZZ_REQUIRE(c.bytes <= s.slot.bytes + d_config.header_bytes);
+            FUZZ_REQUIRE(c.opcode == right.opcode);
+            FUZZ_REQUIRE(c.has_immediate == right.has_immediate);
+            FUZZ_REQUIRE(!c.has_immediate || c.immediate == right.immediate);
+            FUZZ_REQUIRE(c.sequence == d_popped++);
+            if (d_config.service == io::service_type::ud)
+                FUZZ_REQUIRE(c.lost.messages == right.dropped &&
+                             bool(c.lost) == (right.dropped != 0));
+            else if (d_uniform != 0)
+                check_gap(c, right.first_packet);
+        }
         d_free.push_back(s.place);
     }
 
-    // \return the PSN's index that the peer should send next, or -1 if it is told nothing
+    //! \return the index of the packet that the peer should send next, or -1 if it is
+    //! told nothing
     std::int64_t take_ack()
     {
         if (!d_rx.ack_due())
@@ -157,18 +175,20 @@ public:
         FUZZ_REQUIRE(!d_rx.ack_due());
         FUZZ_REQUIRE(a.bth.opcode ==
                      wire::make_opcode(wire::service::rc, wire::operation::acknowledge));
-        FUZZ_REQUIRE(a.aeth.msn == (d_delivered & wire::psn::mask));
+        FUZZ_REQUIRE(a.aeth.msn == (d_right.messages() & wire::psn::mask));
         const bool is_ack = a.aeth.kind == wire::aeth_kind::ack;
-        FUZZ_REQUIRE(a.bth.psn == psn_of(d_next - (is_ack ? 1 : 0)));
-        return is_ack ? -1 : d_next;
+        FUZZ_REQUIRE(a.bth.psn == d_right.psn_of(d_right.next() - (is_ack ? 1 : 0)));
+        if (is_ack && a.aeth.value != 31)
+            FUZZ_REQUIRE(wire::credits_of(a.aeth.value) <= d_slots.size());
+        return is_ack ? -1 : d_right.next();
     }
 
     void finish()
     {
         while (!d_completions.empty())
             pop_one();
-        FUZZ_REQUIRE(d_accepted.empty());
-        check_guards();
+        FUZZ_REQUIRE(d_right.done.empty());
+        FUZZ_REQUIRE(d_right.memory_is(d_ring, d_headers));
         if (d_uniform != 0 && d_strict && d_config.service == io::service_type::uc &&
             !d_rx.pending_gap())
             FUZZ_REQUIRE(d_highest < (d_last_message + 1) * packets_each());
@@ -176,8 +196,9 @@ public:
 
     wire::service service() const
     {
-        return d_config.service == io::service_type::rc ? wire::service::rc
-                                                        : wire::service::uc;
+        return d_config.service == io::service_type::rc   ? wire::service::rc
+               : d_config.service == io::service_type::uc ? wire::service::uc
+                                                          : wire::service::ud;
     }
     std::int64_t packets_each() const
     {
@@ -192,12 +213,6 @@ private:
         r.address = reinterpret_cast<std::uintptr_t>(r.host);
         r.bytes = memory.size();
         return r;
-    }
-    wire::psn psn_of(std::int64_t index) const
-    {
-        return d_config.first_psn +
-               static_cast<std::uint32_t>(static_cast<std::uint64_t>(index) &
-                                          wire::psn::mask);
     }
     // Byte i is 31 psn + 7 i, modulo 256: a piece of one table, since 7 * 183 is 1.
     static bytes_t payload_of(wire::psn psn, std::size_t bytes)
@@ -218,82 +233,46 @@ private:
             [&sum](const char*, const char*, std::uint64_t n) { sum += n; });
         return sum;
     }
-    static bool same(const bytes_t& a,
-                     std::size_t at_a,
-                     const bytes_t& b,
-                     std::size_t at_b,
-                     std::size_t n)
-    {
-        return n == 0 || std::memcmp(a.data() + at_a, b.data() + at_b, n) == 0;
-    }
 
-    void offer(const wire::packet& p, std::int64_t index, const wire::opcode_traits& t)
+    void offer(const wire::packet& p, std::int64_t index)
     {
         const std::uint64_t packets = d_counts.packets_received.value();
         const std::uint64_t messages = d_counts.messages_received.value();
         const std::uint64_t rnr = d_counts.rnr_naks_sent.value();
-        const std::size_t waiting = d_completions.size();
+        const std::uint64_t no_slot = d_counts.messages_dropped_no_slot.value();
+        const std::uint64_t too_long = d_counts.dropped_length.value();
+        const std::size_t before = d_completions.size();
         const std::uint64_t counted = sum_of_counters();
         const bool pushed = d_rx.on_packet(p, ++d_now_ns);
         FUZZ_REQUIRE(sum_of_counters() > counted); // none goes uncounted
-        FUZZ_REQUIRE(pushed == (d_completions.size() != waiting));
+        const std::size_t completions = d_completions.size() - before;
+        FUZZ_REQUIRE(pushed == (completions != 0));
         if (d_counts.rnr_naks_sent.value() != rnr)
             FUZZ_REQUIRE(d_slots.empty());
         d_highest = std::max(d_highest, index);
+        if (d_config.service == io::service_type::ud && p.payload_bytes <= d_config.mtu)
+            d_right.drop(d_counts.messages_dropped_no_slot.value() - no_slot +
+                         d_counts.dropped_length.value() - too_long);
 
         const std::uint64_t accepted = d_counts.packets_received.value() - packets;
         const std::uint64_t delivered = d_counts.messages_received.value() - messages;
         FUZZ_REQUIRE(accepted <= 1 && delivered <= accepted);
-        if (accepted == 0)
-            return;
-        FUZZ_REQUIRE(t.is_send);
-        FUZZ_REQUIRE((delivered == 1) == t.ends);
-        if (d_config.service == io::service_type::rc)
-            FUZZ_REQUIRE(p.bth.psn == psn_of(d_next));
-        if (t.starts) {
-            d_current = accepted_message();
-            d_current.first_packet = index;
-        } else {
-            FUZZ_REQUIRE(p.bth.psn == psn_of(d_next)); // no hole inside a message
-        }
-        d_next = d_config.service == io::service_type::rc ? d_next + 1 : index + 1;
-        d_current.bytes.insert(
-            d_current.bytes.end(), p.payload, p.payload + p.payload_bytes);
-        d_current.has_immediate = t.has_immdt;
-        d_current.immediate = p.immediate;
-        if (t.ends) {
-            d_accepted.push_back(d_current);
-            ++d_delivered;
-        }
-    }
-
-    void check_message(const io::completion& c, const slot_state& s)
-    {
-        FUZZ_REQUIRE(!d_accepted.empty());
-        const accepted_message m = d_accepted.front();
-        d_accepted.pop_front();
-        FUZZ_REQUIRE(c.bytes == m.bytes.size());
-        FUZZ_REQUIRE(c.bytes <= s.slot.bytes + d_config.header_bytes);
-        const std::size_t head = std::min<std::size_t>(c.bytes, d_config.header_bytes);
-        FUZZ_REQUIRE(same(m.bytes, 0, d_headers, s.slot.header_offset, head));
-        FUZZ_REQUIRE(same(m.bytes, head, d_ring, s.slot.offset, c.bytes - head));
-        FUZZ_REQUIRE(c.has_immediate == m.has_immediate);
-        FUZZ_REQUIRE(!c.has_immediate || c.immediate == m.immediate);
-        FUZZ_REQUIRE(c.sequence == d_popped++);
-        if (d_uniform != 0)
-            check_gap(c, m);
+        FUZZ_REQUIRE(delivered <= completions);
+        for (std::size_t i = delivered; i < completions; ++i)
+            d_right.refuse_slot();
+        if (accepted != 0)
+            d_right.accept(p, index, delivered != 0);
     }
 
     // Of a stream of equal messages it is known which ones are missing.
-    void check_gap(const io::completion& c, const accepted_message& m)
+    void check_gap(const io::completion& c, std::int64_t first_packet)
     {
-        const std::int64_t message = m.first_packet / packets_each();
+        const std::int64_t message = first_packet / packets_each();
         const std::int64_t missing = message - d_last_message - 1;
         if (d_config.service == io::service_type::rc)
             FUZZ_REQUIRE(!c.lost);
         if (c.lost.reason == io::gap_reason::reconnect)
-            d_strict =
-                false; // a run of late packets may pass as a sender that began anew
+            d_strict = false; // a run of late packets passes as a sender that began anew
         else if (!c.lost)
             FUZZ_REQUIRE(missing == 0);
         else
@@ -305,19 +284,8 @@ private:
         d_last_message = message;
     }
 
-    void check_guards() const
-    {
-        static const bytes_t guards(room, guard);
-        const auto untouched = [](const bytes_t& memory, std::size_t place) {
-            for (std::size_t from = 0; from < memory.size(); from += place + room)
-                FUZZ_REQUIRE(same(memory, from, guards, 0, room));
-        };
-        untouched(d_ring, place_bytes);
-        untouched(d_headers, d_config.header_bytes);
-    }
-
     const io::softroce::responder_config d_config;
-    const std::uint32_t d_uniform; // bytes of every message, or 0: packets of any kind
+    const std::uint32_t d_uniform;
     const std::size_t d_depth;
     io::counters d_counts;
     io::softroce::responder::slot_queue d_slots;
@@ -325,17 +293,11 @@ private:
     io::softroce::responder d_rx;
     bytes_t d_ring;
     bytes_t d_headers;
-
-    std::deque<std::size_t> d_free;
-    std::deque<slot_state> d_posted; // and not popped
+    responder_account d_right;
+    std::deque<std::size_t> d_free; // places
     std::uint64_t d_next_cookie = 100;
     std::int64_t d_now_ns = 0;
-
-    std::int64_t d_next = 0; // index behind the last accepted packet
     std::int64_t d_highest = -1;
-    accepted_message d_current;
-    std::deque<accepted_message> d_accepted; // completed, and not popped
-    std::uint32_t d_delivered = 0;
     std::uint64_t d_popped = 0;
     std::int64_t d_last_message = -1;
     bool d_strict = true;
