@@ -30,7 +30,7 @@ class readme(unittest.TestCase):
         (sender,) = [text for text in blocks_of("sh") if "gr-rdma send" in text]
         command = shlex.split(sender.replace("\\\n", " "))
         self.assertTrue(command[0].endswith("gr-rdma"))
-        own = re.search(r"[( ]source=\"([^\"]*)\"", code).group(1)
+        own = re.search(r"[( ]listen=\"([^\"]*)\"", code).group(1)
 
         receiver = subprocess.Popen([sys.executable, "-c", code], text=True,
                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
