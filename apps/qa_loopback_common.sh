@@ -38,6 +38,11 @@ bound() {
     grep -q "$(printf ' %02X%02X%02X%02X:12B7 ' "$d" "$c" "$b" "$a")" /proc/net/udp
 }
 
+# catches PID: is it the program, and past the point where it asks for SIGINT (SigCgt, bit 1)?
+catches() {
+    [ "/proc/$1/exe" -ef "$GR_RDMA" ] && grep -qs '^SigCgt:.*[2367abef]$' "/proc/$1/status"
+}
+
 ended() { ! kill -0 "$1" 2>/dev/null; }
 wait_for_end() {
     wait_until "$2" ended "$1" || {

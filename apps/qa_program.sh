@@ -127,10 +127,10 @@ expect_text "$WORK/rx.err" "1001 bytes is no whole number" "receive of an odd me
 # Progress is for terminals.
 if command -v script >/dev/null; then
     (
-        script -qec "'$GR_RDMA' receive --listen $B --out '$WORK/out'" "$WORK/typescript" \
+        script -qfec "'$GR_RDMA' receive --listen $B --out '$WORK/out'" "$WORK/typescript" \
             >/dev/null 2>&1 </dev/null &
         wait_until 10 bound "$B"
-        wait_until 10 grep -q "waiting: .*listening on $B" "$WORK/typescript" ||
+        wait_until 10 grep -qs "waiting: .*listening on $B" "$WORK/typescript" ||
             echo missing >"$WORK/no-progress"
         "$GR_RDMA" send --source "$A" --connect "$B" --scene --count 1 --quiet
         wait

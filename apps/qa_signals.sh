@@ -8,6 +8,7 @@ GR_RDMA=$1
 
 # ends_cleanly SIGNAL PID WHAT
 ends_cleanly() {
+    wait_until 10 catches "$2" || fail "$3 did not start"
     kill "-$1" "$2"
     wait_for_end "$2" 5 || fail "$3 did not end on SIG$1"
     wait "$2" || fail "$3 ended with $? on SIG$1: $(cat "$WORK/err")"
@@ -48,7 +49,7 @@ for signal in INT TERM; do
     "$GR_RDMA" spectrum "${RX[@]}" --rate 1M --out "$WORK/s.csv" --out "$WORK/s.png" \
         >"$WORK/seen" 2>&1 &
     meter=$!
-    wait_until 10 test -s "$WORK/s.csv" || fail "no spectra came"
+    wait_until 10 grep -qs '^[0-9]' "$WORK/s.csv" || fail "no spectra came"
     ends_cleanly $signal $sender "send"
     mv "$WORK/seen" "$WORK/log.spectrum"
     kill "-$signal" "$meter"
@@ -63,8 +64,7 @@ done
 for signal in INT TERM; do
     "$GR_RDMA" bench softroce --seconds 60 >"$WORK/log" 2>"$WORK/err" &
     pid=$!
-    # It catches signals (SigCgt, bit 1 is SIGINT) from its first moment on.
-    wait_until 10 grep -q '^SigCgt:.*[2367abef]$' /proc/$pid/status
+    wait_until 10 catches $pid || fail "bench did not start"
     kill -$signal $pid
     wait_for_end $pid 5 || fail "bench did not end on SIG$signal"
     wait $pid || fail "bench ended with $? on SIG$signal: $(cat "$WORK/err")"
