@@ -367,11 +367,12 @@ bool device::send_requests(queue_pair& qp, std::int64_t now_ns) noexcept
         }
         ++sent;
     }
-    if (sent == 0)
-        return false;
-    flush();
+    if (sent != 0)
+        flush();
     if (qp.tx->handed_over())
         qp.sendable.ring();
+    if (sent == 0)
+        return false;
     if (qp.service == service_type::uc && // nobody answers
         qp.state.load(std::memory_order_relaxed) == endpoint_state::connecting)
         qp.set_state(endpoint_state::connected, "");

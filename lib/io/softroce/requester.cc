@@ -67,22 +67,15 @@ bool requester::load_message() noexcept
     m.first = d_loaded;
     m.packets =
         std::max<std::uint64_t>(1, (request.bytes + d_config.mtu - 1) / d_config.mtu);
+    m.outcome = wc_status::success;
+    // A datagram is one packet, and cannot WRITE.
+    if (d_config.service == service_type::ud && (m.packets > 1 || request.write)) {
+        m.packets = 0;
+        m.outcome = wc_status::length_error;
+    }
     d_loaded += m.packets;
     ++d_count;
     return true;
-}
-
-// A datagram is one packet, and cannot WRITE.
-void requester::refuse_unsendable() noexcept
-{
-    const message& m = at(d_oldest + d_count - 1);
-    if (d_config.service != service_type::ud ||
-        (m.request.bytes <= d_config.mtu && !m.request.write))
-        return;
-    d_loaded = m.first;
-    d_done.push(send_completion{ m.request.cookie, wc_status::length_error });
-    d_refused = true;
-    --d_count;
 }
 
 // Where the responder says that it has no receive for a message, only its first packet
@@ -98,6 +91,13 @@ bool requester::window_open() const noexcept
            static_cast<double>(d_next - d_una) < d_window;
 }
 
+void requester::move_cursor() noexcept
+{
+    while (d_cursor < d_oldest + d_count &&
+           d_next >= at(d_cursor).first + at(d_cursor).packets)
+        ++d_cursor;
+}
+
 bool requester::next(outgoing& out, std::int64_t now_ns) noexcept
 {
     if (d_failure != wc_status::success || now_ns < d_rnr_ns || !window_open())
@@ -105,10 +105,8 @@ bool requester::next(outgoing& out, std::int64_t now_ns) noexcept
     while (d_next == d_loaded) {
         if (!load_message())
             return false;
-        refuse_unsendable();
     }
-    while (d_next >= at(d_cursor).first + at(d_cursor).packets)
-        ++d_cursor;
+    move_cursor();
     if (lacks_credit() && d_next != d_una)
         return false;
     const bool again = d_next < d_highest;
@@ -132,6 +130,7 @@ bool requester::next(outgoing& out, std::int64_t now_ns) noexcept
         d_counts.retransmissions.add();
     d_counts.packets_sent.add();
     ++d_next;
+    move_cursor();
     d_highest = std::max(d_highest, d_next);
     if (d_timer_ns == INT64_MAX && out.packet.bth.ack_request)
         d_timer_ns = now_ns + timeout_ns();
@@ -180,10 +179,9 @@ bool requester::handed_over() noexcept
     if (d_config.service == service_type::rc)
         return false;
     d_una = d_next;
-    bool any = d_refused;
-    d_refused = false;
+    bool any = false;
     while (d_count != 0 && at(d_oldest).first + at(d_oldest).packets <= d_una) {
-        finish_oldest(wc_status::success);
+        finish_oldest(at(d_oldest).outcome);
         any = true;
     }
     return any;
@@ -218,6 +216,9 @@ bool requester::on_acknowledge(const wire::packet& p, std::int64_t now_ns) noexc
             credits == UINT64_MAX
                 ? credits
                 : d_oldest + static_cast<std::uint64_t>(std::max(0, done)) + credits;
+        // What is on its way may ask for no answer, and nothing that does may follow.
+        if (lacks_credit() && d_next != d_una && d_timer_ns == INT64_MAX)
+            d_timer_ns = now_ns + timeout_ns();
         break;
     }
     case wire::aeth_kind::rnr_nak:

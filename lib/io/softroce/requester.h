@@ -69,7 +69,8 @@ public:
     //! nothing to do
     bool next(outgoing& out, std::int64_t now_ns) noexcept;
     //! Every packet given out by next() has left or is lost; its memory is no longer
-    //! needed. \return true if send completions were pushed
+    //! needed. Call it when next() gave none, too: a message that cannot be sent (UD)
+    //! completes here, in its turn. \return true if send completions were pushed
     bool handed_over() noexcept;
 
     //! \return true if send completions were pushed
@@ -94,20 +95,21 @@ private:
     struct message {
         send_request request;
         std::uint64_t first = 0;
-        std::uint64_t packets = 0;
+        std::uint64_t packets = 0;              // 0: cannot be sent
+        wc_status outcome = wc_status::success; // once handed over
     };
     message& at(std::uint64_t index) noexcept
     {
         return d_flight[index % d_flight.size()];
     }
     bool load_message() noexcept;
+    void move_cursor() noexcept;
     void fill(outgoing& out, const message& m, std::uint64_t packet) noexcept;
     bool acknowledge_below(std::uint64_t packet, std::int64_t now_ns) noexcept;
     void go_back(std::uint64_t packet) noexcept;
     void note_loss() noexcept;
     void fail(wc_status status) noexcept;
     void finish_oldest(wc_status status) noexcept;
-    void refuse_unsendable() noexcept;
     bool lacks_credit() const noexcept;
     bool window_open() const noexcept;
     bool wants_acknowledge(std::uint64_t packet) const noexcept;
@@ -127,7 +129,6 @@ private:
     std::uint64_t d_next = 0;    // next packet to send
     std::uint64_t d_highest = 0; // packets sent at least once
     std::uint64_t d_credit_limit = UINT64_MAX; // messages that the peer has receives for
-    bool d_refused = false;        // a message that cannot be sent was given back
     std::uint64_t d_ack_asked = 0; // packet behind the last acknowledge request sent
 
     const double d_most; // packets that window_bytes allows
