@@ -262,9 +262,9 @@ BOOST_AUTO_TEST_CASE(threads_may_open_and_close_one_address)
     const std::string address = fresh_address(2 * fresh_number());
     std::vector<std::thread> threads;
     std::atomic<unsigned> failed{ 0 };
-    for (std::uint32_t t = 0; t < 3; ++t)
+    for (std::uint32_t t = 0; t < 2; ++t)
         threads.emplace_back([&, t] {
-            for (int i = 0; i < 200; ++i) {
+            for (int i = 0; i < 500; ++i) {
                 endpoint_config c = good("softroce");
                 c.source = address;
                 c.connect = "127.7.0.9";

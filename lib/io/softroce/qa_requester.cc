@@ -192,6 +192,29 @@ BOOST_AUTO_TEST_CASE(a_slow_pace_is_no_loss)
     b.expect_done(1);
 }
 
+BOOST_AUTO_TEST_CASE(only_what_was_asked_for_can_be_late)
+{
+    requester_config c = config_for(service_type::rc);
+    c.rate_bytes = 10000;
+    requester_bench b(c);
+    b.post(64 * mtu);
+    long asked = -1;
+    for (long k = 0; asked < 0 || k < asked + 3; ++k) { // two more behind it
+        BOOST_REQUIRE(b.send() == k);
+        if (b.last.packet.bth.ack_request)
+            asked = k;
+        b.now_ns += 1;
+        if (asked < 0)
+            b.now_ns += b.tx.ready_in(b.now_ns);
+        else
+            b.now_ns += 102400000;
+    }
+    b.ack(std::uint32_t(asked));
+    b.now_ns += 3 * b.config.ack_timeout_ns;
+    BOOST_TEST(!b.tx.on_time(b.now_ns));
+    BOOST_TEST(b.counts.timeouts.value() == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(gives_everything_back_when_aborted)
 {
     for (const service_type service : both) {
