@@ -139,6 +139,42 @@ void ring_options::declare(flags& f)
              "connection does not tell when its sender has gone");
 }
 
+void fault_options::declare(flags& f)
+{
+    f.group("Faults, made on purpose (softroce)");
+    f.number("fault-drop", drop, 0, 1, "SHARE", "of the data packets that are not sent");
+    f.number("fault-duplicate", duplicate, 0, 1, "SHARE", "that are sent twice");
+    f.number("fault-reorder",
+             reorder,
+             0,
+             1,
+             "SHARE",
+             "that are held back for up to 0.2 ms, so that later ones overtake them");
+    f.number("fault-corrupt", corrupt, 0, 1, "SHARE", "that have one bit turned");
+    f.number("fault-delay", delay_ms, 0, 60000, "MS", "that each packet is late");
+    f.count("fault-seed", seed, 0, UINT32_MAX, "the same seed makes the same faults");
+}
+
+void fault_options::check(const connection_options& connection) const
+{
+    if (config().harms() && connection.endpoint != "auto" &&
+        connection.endpoint != "softroce")
+        throw usage_error("--fault-...: --endpoint='" + connection.endpoint +
+                          "' has no packets to harm; use softroce");
+}
+
+io::lossy_link_config fault_options::config() const
+{
+    io::lossy_link_config c;
+    c.seed = static_cast<std::uint32_t>(seed);
+    c.drop = drop;
+    c.duplicate = duplicate;
+    c.reorder = reorder;
+    c.corrupt = corrupt;
+    c.delay_ns = static_cast<std::int64_t>(delay_ms * 1e6);
+    return c;
+}
+
 void talk_options::declare(flags& f)
 {
     f.group("Messages");

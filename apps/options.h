@@ -4,6 +4,7 @@
 #define INCLUDED_RDMA_APPS_OPTIONS_H
 
 #include "flags.h"
+#include "io/lossy_link.h"
 
 #include <cstdint>
 #include <string>
@@ -61,6 +62,21 @@ struct ring_options {
     std::uint64_t count = 0;
 
     void declare(flags& f);
+};
+
+//! Harm that `send` does to its own packets, to see how a receiver takes it.
+struct fault_options {
+    double drop = 0; //!< shares of the packets, 0 to 1
+    double duplicate = 0;
+    double reorder = 0;
+    double corrupt = 0;
+    double delay_ms = 0;
+    std::uint64_t seed = 1;
+
+    void declare(flags& f);
+    //! \throws usage_error the endpoint has no packets
+    void check(const connection_options& connection) const;
+    io::lossy_link_config config() const;
 };
 
 //! How the program talks to its user.

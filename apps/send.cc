@@ -41,6 +41,7 @@ struct send_options {
     connection_options connection;
     stream_options stream;
     talk_options talk;
+    fault_options faults;
     std::string file;
     std::string scene_list;
     std::string pace = "auto";
@@ -81,6 +82,7 @@ struct send_options {
                  "at the sample rate, or as fast as the receiver takes it. auto: rate if "
                  "--rate is given, and for UC wherever a rate is known");
         connection.declare(f);
+        faults.declare(f);
         talk.declare(f);
     }
 };
@@ -155,6 +157,7 @@ endpoint_settings(const send_options& o, const send_plan& plan, std::size_t dept
     e.wait = io::parse_wait(c.wait);
     e.message_bytes = o.stream.message_bytes;
     e.send_depth = static_cast<std::uint32_t>(depth);
+    e.faults = o.faults.config();
     if (plan.paced)
         e.rate_bytes = plan.rate * double(core::sample_bytes(plan.sample));
     return e;
@@ -285,6 +288,7 @@ int send_command(const words& args, stop_signals& signals)
     }
     const send_plan plan = make_plan(o, f);
     o.connection.check(f, true);
+    o.faults.check(o.connection);
 
     console talk(o.talk, false);
     const std::size_t depth =

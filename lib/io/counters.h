@@ -74,6 +74,10 @@ private:
     X(cm_ignored, "connection manager messages that belong to no connection")          \
     X(icrc_checked, "packets whose ICRC was verified")                                 \
     X(icrc_unchecked, "packets whose ICRC could not be verified")                      \
+    X(faults_dropped, "packets dropped on purpose")                                    \
+    X(faults_duplicated, "packets sent twice on purpose")                              \
+    X(faults_reordered, "packets held back on purpose")                                \
+    X(faults_corrupted, "packets damaged on purpose")                                  \
     X(send_errors, "packets that the kernel refused to send")                          \
     X(socket_drops, "datagrams dropped by the kernel, socket buffer full")             \
     X(receive_queue_empty, "times the last posted receive was used up")

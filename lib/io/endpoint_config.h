@@ -4,6 +4,7 @@
 #define INCLUDED_RDMA_IO_ENDPOINT_CONFIG_H
 
 #include "core/log.h"
+#include "io/lossy_link.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -66,6 +67,7 @@ struct endpoint_config {
     std::string
         peers; //!< CM, listening: who may connect, addresses by comma; empty: anyone
     std::int64_t connect_timeout_ns = 10000000000; //!< CM: until a handshake is given up
+    lossy_link_config faults; //!< softroce: harm done to the packets of what is sent
     core::log_sink log;
 };
 

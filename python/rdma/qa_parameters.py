@@ -182,7 +182,8 @@ class documentation(unittest.TestCase):
     def test_every_counter_of_a_receiver(self):
         sending = {"messages_sent", "bytes_sent", "packets_sent", "acks_received",
                    "rnr_naks_received", "sequence_naks_received", "retransmissions", "timeouts",
-                   "send_errors"}
+                   "send_errors", "faults_dropped", "faults_duplicated", "faults_reordered",
+                   "faults_corrupted"}
         page = self.page("source")
         for name in set(rdma.source(**STATIC).counters()) - sending:
             self.assertIn("`%s`" % name, page)

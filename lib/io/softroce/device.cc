@@ -182,6 +182,10 @@ void device::take_changes() noexcept
         return;
     std::lock_guard<std::mutex> lock(d_mutex);
     d_changed.store(false, std::memory_order_relaxed);
+    for (queue_pair* qp : d_qps)
+        if (qp->faults &&
+            std::find(d_wanted.begin(), d_wanted.end(), qp) == d_wanted.end())
+            release_held(*qp, INT64_MAX);
     d_qps = d_wanted;
     d_last = nullptr;
     d_taken = d_generation;
@@ -361,12 +365,11 @@ bool device::send_requests(queue_pair& qp, std::int64_t now_ns) noexcept
     unsigned sent = 0;
     outgoing out;
     while (sent < sends_per_turn && qp.tx->next(out, now_ns)) {
-        if (!d_socket.queue(qp.peer_address, out.packet)) {
-            flush();
-            d_socket.queue(qp.peer_address, out.packet);
-        }
+        send_packet(qp, out.packet, now_ns);
         ++sent;
     }
+    if (qp.faults)
+        release_held(qp, now_ns);
     if (sent != 0)
         flush();
     if (qp.tx->handed_over())
@@ -377,6 +380,30 @@ bool device::send_requests(queue_pair& qp, std::int64_t now_ns) noexcept
         qp.state.load(std::memory_order_relaxed) == endpoint_state::connecting)
         qp.set_state(endpoint_state::connected, "");
     return true;
+}
+
+void device::send_packet(queue_pair& qp, const wire::packet& p, std::int64_t now_ns)
+{
+    if (qp.faults) {
+        qp.faults->send(d_socket.sealed(qp.peer_address, p), now_ns);
+    } else if (!d_socket.queue(qp.peer_address, p)) {
+        flush();
+        d_socket.queue(qp.peer_address, p);
+    }
+}
+
+// What the injected faults let through by now.
+void device::release_held(queue_pair& qp, std::int64_t now_ns) noexcept
+{
+    lossy_link::datagram d;
+    while (qp.faults->receive(d, now_ns))
+        if (!d_socket.send_as_is(qp.peer_address, d))
+            qp.counts.send_errors.add();
+    const auto bring = [](counter& c, std::uint64_t now) { c.add(now - c.value()); };
+    bring(qp.counts.faults_dropped, qp.faults->dropped);
+    bring(qp.counts.faults_duplicated, qp.faults->duplicated);
+    bring(qp.counts.faults_reordered, qp.faults->reordered);
+    bring(qp.counts.faults_corrupted, qp.faults->corrupted);
 }
 
 void device::send_ack(queue_pair& qp) noexcept
@@ -392,6 +419,8 @@ void device::send_ack(queue_pair& qp) noexcept
 
 void device::serve_cm(queue_pair& qp, std::int64_t now_ns) noexcept
 {
+    if (qp.faults && qp.leaving.load(std::memory_order_acquire))
+        release_held(qp, INT64_MAX);
     const bool done = d_agent.serve(qp, now_ns);
     send_cm();
     if (!done)

@@ -72,6 +72,8 @@ private:
     queue_pair* find(std::uint32_t qpn) noexcept;
     bool serve(std::int64_t now_ns) noexcept;
     bool send_requests(queue_pair& qp, std::int64_t now_ns) noexcept;
+    void send_packet(queue_pair& qp, const wire::packet& p, std::int64_t now_ns);
+    void release_held(queue_pair& qp, std::int64_t now_ns) noexcept;
     void send_ack(queue_pair& qp) noexcept;
     void serve_cm(queue_pair& qp, std::int64_t now_ns) noexcept;
     void send_cm() noexcept;

@@ -67,6 +67,7 @@ std::uint32_t resolve_ipv4(const std::string& host, const char* parameter)
 std::uint32_t resolve_own_ipv4(const std::string& host, const char* parameter)
 {
     const std::uint32_t address = resolve_ipv4(host, parameter);
+    // 0.0.0.0 would take the port from everybody, and stands in no packet.
     if (address >> 24 == 127) // all of 127.0.0.0/8 is this machine
         return address;
     std::string known;
@@ -74,7 +75,7 @@ std::uint32_t resolve_own_ipv4(const std::string& host, const char* parameter)
     for (const ifaddrs* i = list.get(); i; i = i->ifa_next) {
         if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET)
             continue;
-        if (address_of(i->ifa_addr) == address)
+        if (address != 0 && address_of(i->ifa_addr) == address)
             return address;
         known += (known.empty() ? "" : ", ") + ipv4_text(address_of(i->ifa_addr)) + " (" +
                  i->ifa_name + ")";

@@ -17,6 +17,8 @@ queue_pair::queue_pair(const endpoint_config& c)
       requests(c.send_depth),
       done(c.send_depth)
 {
+    if (c.faults.harms())
+        faults.emplace(c.faults);
     configure(c.remote_qpn, c.psn, c.remote_psn, c.mtu ? c.mtu : 1024, true);
 }
 

@@ -54,7 +54,8 @@ struct queue_pair {
     std::optional<responder> rx; //!< never empty
     std::optional<requester> tx; //!< never empty
     icrc_check icrc;
-    bool may_send = false; //!< connected as far as this side knows
+    std::optional<lossy_link> faults; //!< between us and the socket, if asked for
+    bool may_send = false;            //!< connected as far as this side knows
 
     // Connection manager; unused by static connections.
     bool uses_cm = false;

@@ -213,6 +213,48 @@ void udp_socket::seal(std::size_t index, std::uint16_t ip_id) noexcept
         s.icrc[i] = static_cast<std::byte>(icrc >> (8 * i));
 }
 
+std::vector<std::byte> udp_socket::sealed(std::uint32_t destination,
+                                          const wire::packet& packet) const
+{
+    std::vector<std::byte> d(wire::max_header_bytes + packet.payload_bytes +
+                             packet.bth.pad + wire::icrc_bytes);
+    std::size_t n = wire::write_headers(packet, d.data());
+    if (packet.payload_bytes != 0)
+        std::memcpy(d.data() + n, packet.payload, packet.payload_bytes);
+    n += packet.payload_bytes + packet.bth.pad;
+    const wire::ipv4_flow flow{
+        d_address, destination, wire::roce_udp_port, wire::roce_udp_port
+    };
+    const std::uint32_t icrc = wire::icrc_ipv4(flow, 0, true, d.data(), n);
+    for (unsigned i = 0; i < wire::icrc_bytes; ++i)
+        d[n++] = static_cast<std::byte>(icrc >> (8 * i));
+    d.resize(n);
+    return d;
+}
+
+bool udp_socket::send_as_is(std::uint32_t destination,
+                            const std::vector<std::byte>& datagram) noexcept
+{
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(wire::roce_udp_port);
+    to.sin_addr.s_addr = htonl(destination);
+    for (int waits = 0; waits < most_wait_ms; ++waits) {
+        if (sendto(d_fd,
+                   datagram.data(),
+                   datagram.size(),
+                   MSG_DONTWAIT,
+                   reinterpret_cast<sockaddr*>(&to),
+                   sizeof to) >= 0)
+            return true;
+        if (errno != EAGAIN && errno != ENOBUFS && errno != EINTR)
+            return false;
+        pollfd p{ d_fd, POLLOUT, 0 };
+        poll(&p, 1, 1);
+    }
+    return false;
+}
+
 udp_socket::send_status udp_socket::flush() noexcept
 {
     buffers& b = *d_buffers;

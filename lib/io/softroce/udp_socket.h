@@ -72,6 +72,13 @@ public:
     bool queue(std::uint32_t destination, const wire::packet& packet) noexcept;
     bool nothing_queued() const noexcept { return d_messages == 0; }
 
+    //! The UDP payload that queue() and flush() would send for one packet alone.
+    std::vector<std::byte> sealed(std::uint32_t destination,
+                                  const wire::packet& packet) const;
+    //! Send one UDP payload as it is. \return false if the kernel refused it
+    bool send_as_is(std::uint32_t destination,
+                    const std::vector<std::byte>& datagram) noexcept;
+
     enum class send_status : std::uint8_t {
         sent,
         too_big, //!< a packet is larger than the path's MTU
