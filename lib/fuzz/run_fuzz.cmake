@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# cmake -DPROGRAM=... -DCORPUS=... -DWORK=... -DRUNS=n -DSEED=n -DMAX_LEN=n -P run_fuzz.cmake
+# cmake -DPROGRAM=... -DCORPUS=... -DWORK=... -DRUNS=n -DSEED=n -DMAX_LEN=n
+#   -DOPTIONS=-x=y -P run_fuzz.cmake
 # Fuzzes from the corpus in the tree for a number of inputs; what is found on the way stays in
 # WORK, which begins empty, so that the same seed gives the same inputs.
 file(REMOVE_RECURSE "${WORK}")
@@ -16,8 +17,8 @@ endif()
 execute_process(
     COMMAND
         ${fixed_addresses} "${PROGRAM}" -runs=${RUNS} -seed=${SEED} -max_len=${MAX_LEN} -timeout=10
-        -rss_limit_mb=2048 -reload=0 -print_final_stats=1 "-artifact_prefix=${WORK}/" "${WORK}/found"
-        "${CORPUS}"
+        -rss_limit_mb=2048 -reload=0 -print_final_stats=1 "-artifact_prefix=${WORK}/"
+        ${OPTIONS} "${WORK}/found" "${CORPUS}"
     RESULT_VARIABLE failed
     ERROR_VARIABLE log
     OUTPUT_VARIABLE log)
