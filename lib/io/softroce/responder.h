@@ -26,6 +26,13 @@ struct responder_config {
     std::uint32_t qkey = 0; //!< that UD packets must give
 };
 
+//! Farther from the expected PSN than the longest message (1 GiB at MTU 256): no loss and
+//! no late packet.
+constexpr bool is_far(std::int32_t ahead) noexcept
+{
+    return ahead > 1 << 22 || ahead < -(1 << 22);
+}
+
 /*!
  * \brief Receiving half of a queue pair as a pure machine: packets and time in; writes
  * into the attached memory, completions and acknowledgements out.

@@ -1,0 +1,138 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "io/softroce/endpoint_checks.h"
+
+#include "io/softroce/ipv4.h"
+#include "wire/cma.h"
+
+#include <cmath>
+#include <gnuradio/rdma/error.h>
+#include <string>
+
+namespace gr {
+namespace rdma {
+namespace io {
+namespace softroce {
+
+namespace {
+
+constexpr std::uint32_t most_24_bits = 0xffffff;
+constexpr std::uint64_t most_depth = 1 << 20;
+constexpr std::uint64_t most_message_bytes = 1 << 30;
+constexpr std::int64_t longest_ack_timeout_ns = INT64_C(8796093022208); // code 31 of CMs
+
+void check_24_bits(const char* name, std::uint32_t value)
+{
+    if (value > most_24_bits)
+        throw config_error(std::string(name) + "=" + std::to_string(value) +
+                           " has more than 24 bits; 0 to 16777215 are possible");
+}
+
+void check_static(const endpoint_config& c)
+{
+    if (!c.listen.empty())
+        throw config_error(
+            "listen='" + c.listen + "' and qpn=" + std::to_string(c.qpn) +
+            " do not go together: a static connection (qpn) does not listen; "
+            "give source and connect instead, or leave qpn out");
+    check_24_bits("qpn", c.qpn);
+    check_24_bits("remote_qpn", c.remote_qpn);
+    check_24_bits("psn", c.psn);
+    check_24_bits("remote_psn", c.remote_psn);
+    if (c.qpn == 1)
+        throw config_error("qpn=1 is the connection manager's; use 2 to 16777215");
+    if (c.remote_qpn == 0 && c.service == service_type::rc)
+        throw config_error(
+            "remote_qpn is missing: an RC connection needs the peer's QPN");
+    if (c.service == service_type::ud)
+        throw config_error("service=ud is not possible on a static softroce connection; "
+                           "use rc or uc");
+    if (c.connect.empty() && c.source.empty())
+        throw config_error("source is missing: give the own address to receive on");
+    if (c.connect.empty() && c.service == service_type::rc)
+        throw config_error(
+            "connect is missing: an RC connection needs the peer's address");
+    if (c.connect.find(':') != std::string::npos)
+        throw config_error("connect='" + c.connect +
+                           "' has a port; a static connection has none, RoCEv2 is always "
+                           "UDP 4791: give the address alone");
+}
+
+void check_range(const char* name,
+                 std::uint64_t value,
+                 std::uint64_t least,
+                 std::uint64_t most)
+{
+    if (value < least || value > most)
+        throw config_error(std::string(name) + "=" + std::to_string(value) +
+                           " is out of range; " + std::to_string(least) + " to " +
+                           std::to_string(most) + " are possible");
+}
+
+void check_cm(const endpoint_config& c)
+{
+    if (c.remote_qpn != 0)
+        throw config_error("qpn is missing: remote_qpn=" + std::to_string(c.remote_qpn) +
+                           " makes a static connection, which needs both");
+    if (c.listen.empty() == c.connect.empty())
+        throw config_error(
+            c.listen.empty()
+                ? "listen or connect is missing: wait for a peer with "
+                  "listen=HOST[:PORT], or call one with connect=HOST[:PORT]; "
+                  "a static connection needs qpn"
+                : "listen='" + c.listen + "' and connect='" + c.connect +
+                      "' do not go together; give one of them");
+    split_host_port(c.listen, default_port, "listen");
+    split_host_port(c.connect, default_port, "connect");
+    if (c.service == service_type::ud)
+        throw config_error(
+            "service=ud is not possible on a softroce connection; use rc or uc");
+    if (c.private_data.size() > wire::cma_req_consumer_bytes)
+        throw config_error("private_data has " + std::to_string(c.private_data.size()) +
+                           " bytes; at most " +
+                           std::to_string(wire::cma_req_consumer_bytes) + " fit");
+    if (!c.peers.empty() && c.listen.empty())
+        throw config_error("peers='" + c.peers +
+                           "' says who may connect, so it needs listen");
+    if (c.connect_timeout_ns <= 0)
+        throw config_error("connect_timeout must be above 0");
+}
+
+void check_common(const endpoint_config& c)
+{
+    if (c.mtu != 0 && !is_path_mtu(c.mtu))
+        throw config_error("mtu=" + std::to_string(c.mtu) +
+                           " is no path MTU; use 256, 512, 1024, 2048 or 4096");
+    check_range("recv_depth", c.recv_depth, 1, most_depth);
+    check_range("send_depth", c.send_depth, 1, most_depth);
+    check_range("header_bytes", c.header_bytes, 0, most_message_bytes);
+    check_range("message_bytes", c.message_bytes, 0, most_message_bytes);
+    check_range("rnr_timer", c.rnr_timer, 0, 31);
+    check_range("retry_count", c.retry_count, 0, 7);
+    check_range("rnr_retry", c.rnr_retry, 0, 7);
+    check_range("socket_buffer_bytes", c.socket_buffer_bytes, 4096, 1u << 30);
+    if (c.ack_timeout_ns < 1 || c.ack_timeout_ns > longest_ack_timeout_ns)
+        throw config_error("ack_timeout_ns=" + std::to_string(c.ack_timeout_ns) +
+                           " is out of range; 1 to " +
+                           std::to_string(longest_ack_timeout_ns) + " are possible");
+    if (!(c.rate_bytes >= 0) || std::isinf(c.rate_bytes))
+        throw config_error("rate=" + std::to_string(c.rate_bytes) +
+                           " is no rate; give bytes per second, or 0 for no pacing");
+}
+
+} // namespace
+
+const endpoint_config& checked(const endpoint_config& c)
+{
+    check_common(c);
+    if (c.qpn != 0)
+        check_static(c);
+    else
+        check_cm(c);
+    return c;
+}
+
+} // namespace softroce
+} // namespace io
+} // namespace rdma
+} // namespace gr
