@@ -134,7 +134,7 @@ struct cm_req {
     std::uint8_t remote_cm_response_timeout = 0; //!< 5 bits: the receiver answers within
     cm_transport transport = cm_transport::rc;
     bool end_to_end_flow_control = false;
-    psn starting_psn;                           //!< of what the sender will send
+    psn starting_psn; //!< with which the receiver of this message shall begin to send
     std::uint8_t local_cm_response_timeout = 0; //!< 5 bits: the sender answers within
     std::uint8_t retry_count = 0;               //!< 3 bits
     std::uint16_t pkey = 0xffff;
@@ -178,7 +178,7 @@ struct cm_rep {
     std::uint32_t local_qkey = 0; //!< RD only
     std::uint32_t local_qpn = 0;  //!< 24 bits
     std::uint32_t local_eecn = 0; //!< 24 bits, RD and XRC only
-    psn starting_psn;
+    psn starting_psn;             //!< as in cm_req
     std::uint8_t responder_resources = 0;
     std::uint8_t initiator_depth = 0;
     std::uint8_t target_ack_delay = 0;  //!< 5 bits, see cm_timeout_ns()

@@ -155,8 +155,8 @@ void cm_agent::on_request(const wire::cm_message& m,
             qp->peer_address = from;
             qp->icrc = icrc_check();
             qp->configure(peer.qpn,
-                          qp->cm->settings().first_psn.value(),
                           peer.first_psn.value(),
+                          qp->cm->settings().first_psn.value(),
                           peer.mtu,
                           false);
             collect(*qp);
@@ -295,8 +295,8 @@ void cm_agent::connected(queue_pair& qp)
     if (!qp.listens) {
         const cm_peer& peer = qp.cm->peer();
         qp.configure(peer.qpn,
-                     qp.cm->settings().first_psn.value(),
                      peer.first_psn.value(),
+                     qp.cm->settings().first_psn.value(),
                      peer.mtu,
                      false);
     }

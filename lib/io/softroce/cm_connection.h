@@ -28,7 +28,7 @@ struct cm_settings {
     std::uint64_t transaction_id = 0; //!< random
     std::uint64_t guid = 0;           //!< of this "adapter", random, not 0
     std::uint32_t qpn = 0;
-    wire::psn first_psn;
+    wire::psn first_psn;                 //!< that the peer shall begin to send with
     std::uint32_t mtu = 4096;            //!< the largest that fits the way, bytes
     std::vector<std::byte> private_data; //!< at most 56 bytes (REQ), sent either way
     std::uint8_t retry_count = 7;
@@ -43,7 +43,7 @@ struct cm_peer {
     wire::ip_address address;
     std::uint32_t comm_id = 0;
     std::uint32_t qpn = 0;
-    wire::psn first_psn;
+    wire::psn first_psn; //!< that we begin to send with
     std::uint32_t mtu = 0;
     std::vector<std::byte> private_data; //!< padded with zeros to 56 (REQ) or 196 bytes
 };
