@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace gr {
@@ -76,6 +77,11 @@ struct series {
     const char* path;
     std::vector<double> rates; // received payload bytes per second
     double sent = 0, received = 0;
+    double cpu_seconds = 0; // of both sides, kernel included
+    double cpu_per_gigabyte() const
+    {
+        return received > 0 ? cpu_seconds / received * 1e9 : 0;
+    }
 
     double median() const
     {
@@ -102,6 +108,52 @@ traffic_config loopback_config(std::uint32_t mtu, std::uint64_t message_bytes)
     return c;
 }
 
+double cpu_seconds()
+{
+    rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    const auto seconds = [](const timeval& t) {
+        return double(t.tv_sec) + 1e-6 * double(t.tv_usec);
+    };
+    return seconds(u.ru_utime) + seconds(u.ru_stime);
+}
+
+/*!
+ * The highest rate at which a path that drops what comes too fast lost nothing for \p
+ * seconds, found by going up in steps of a quarter. \return false: a signal came
+ */
+bool find_lossless(const path& p,
+                   traffic_config config,
+                   double seconds,
+                   stop_signals& signals,
+                   series& into)
+{
+    double best = 0;
+    for (config.rate = 1e5; config.rate < 20e9; config.rate *= 1.25) {
+        const auto busy = p.make(config);
+        const std::int64_t t0 = core::monotonic_ns();
+        signals.wait(static_cast<int>(seconds * 1e3));
+        busy->end_sending();
+        const double elapsed = double(core::monotonic_ns() - t0) * 1e-9;
+        const std::uint64_t sent = busy->sent();
+        // What is under way may come in pieces, a quarter of a second apart.
+        std::uint64_t before = 0;
+        while (busy->received() < sent && busy->received() != before &&
+               !signals.received()) {
+            before = busy->received();
+            signals.wait(600);
+        }
+        if (signals.received())
+            return false;
+        if (busy->received() < sent)
+            break;
+        best = double(sent) / elapsed;
+    }
+    into.rates.push_back(best);
+    into.sent = into.received = 1;
+    return true;
+}
+
 //! One measurement. \return false: a signal came
 bool measure(const path& p,
              const traffic_config& config,
@@ -121,13 +173,22 @@ bool measure(const path& p,
     signals.wait(warm_up_ms);
     const std::int64_t t0 = core::monotonic_ns();
     const std::uint64_t received0 = busy->received(), sent0 = busy->sent();
+    const double cpu0 = cpu_seconds();
     signals.wait(static_cast<int>(seconds * 1e3));
     const std::int64_t t1 = core::monotonic_ns();
     const double received = double(busy->received() - received0);
     into.sent += double(busy->sent() - sent0);
     into.received += received;
+    into.cpu_seconds += cpu_seconds() - cpu0;
     into.rates.push_back(received / (double(t1 - t0) * 1e-9));
     return !signals.received();
+}
+
+std::string short_number(double value)
+{
+    char text[32];
+    std::snprintf(text, sizeof text, "%.2f", value);
+    return text;
 }
 
 double bare_rate(const std::vector<series>& all, std::uint32_t mtu)
@@ -152,20 +213,22 @@ void print_table(const bench_options& o, const std::vector<series>& all)
                 core::human_bytes(o.message_bytes).c_str(),
                 static_cast<unsigned long long>(o.rounds),
                 o.seconds);
-    std::printf("%5s  %-28s %10s  %-21s %6s  %s\n",
+    std::printf("%5s  %-28s %10s  %-21s %6s  %8s  %s\n",
                 "MTU",
                 "path",
                 "rate",
                 "lowest to highest",
                 "lost",
+                "CPU s/GB",
                 "ratio");
     for (const auto& s : all)
-        std::printf("%5u  %-28s %10s  %-21s %5.1f%%  %.2f\n",
+        std::printf("%5u  %-28s %10s  %-21s %5.1f%%  %8s  %.2f\n",
                     s.mtu,
                     s.path,
                     human_rate(s.median()).c_str(),
                     (human_rate(s.low()) + " to " + human_rate(s.high())).c_str(),
                     100 * s.lost(),
+                    s.cpu_seconds > 0 ? short_number(s.cpu_per_gigabyte()).c_str() : "",
                     s.median() / bare_rate(all, s.mtu));
 }
 
@@ -191,6 +254,7 @@ void print_json(const bench_options& o, const std::vector<series>& all)
                             { "lowest", s.low() },
                             { "highest", s.high() },
                             { "lost", s.lost() },
+                            { "cpu_seconds_per_gigabyte", s.cpu_per_gigabyte() },
                             { "ratio", s.median() / bare_rate(all, s.mtu) } });
     std::printf("%s\n", out.dump().c_str());
 }
@@ -220,6 +284,8 @@ int bench_command(const words& args, stop_signals& signals)
     for (const std::uint32_t mtu : { 1024u, 4096u })
         for (const auto& p : paths())
             all.push_back({ mtu, p.name, {} });
+    // Once: it takes many short measurements.
+    std::vector<series> lossless;
     for (std::uint64_t round = 0; round < o.rounds; ++round) {
         std::size_t i = 0;
         for (auto& s : all) {
@@ -234,6 +300,24 @@ int bench_command(const words& args, stop_signals& signals)
             }
         }
     }
+    for (const std::uint32_t mtu : { 1024u, 4096u }) {
+        talk.progress("network.udp_source at rising rates, MTU " + std::to_string(mtu));
+        lossless.push_back({ mtu, "network.udp_source, lossless", {} });
+        if (!find_lossless(paths().back(),
+                           loopback_config(mtu, o.message_bytes),
+                           std::min(o.seconds, 0.5),
+                           signals,
+                           lossless.back())) {
+            talk.note(std::string("ended=") + signals.name());
+            return 0;
+        }
+    }
+    // Beside its like: the order is by MTU.
+    for (auto& s : lossless)
+        all.insert(std::find_if(all.begin(),
+                                all.end(),
+                                [&](const series& o) { return o.mtu > s.mtu; }),
+                   s);
     talk.clear();
     if (o.talk.json)
         print_json(o, all);

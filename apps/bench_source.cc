@@ -39,10 +39,15 @@ public:
             throw;
         }
     }
-    ~source_traffic() override
+    void end_sending() override
     {
         d_stop = true;
-        d_thread.join();
+        if (d_thread.joinable())
+            d_thread.join();
+    }
+    ~source_traffic() override
+    {
+        end_sending();
         d_endpoint->stop();
         d_graph->stop();
         d_graph->wait();

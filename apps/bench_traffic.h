@@ -24,6 +24,8 @@ public:
     virtual ~traffic() = default;
     virtual std::uint64_t received() const = 0;
     virtual std::uint64_t sent() const = 0;
+    //! End the sending; what is under way may still arrive.
+    virtual void end_sending() = 0;
 };
 
 //! What all of them share. Addresses are loopback ones that nobody else uses.
@@ -32,6 +34,8 @@ struct traffic_config {
     std::string to;
     std::uint32_t mtu = 4096; //!< payload of a datagram
     std::uint64_t message_bytes = 1u << 20;
+    double rate =
+        0; //!< payload bytes per second, UDP senders only; 0: as fast as they can
 };
 
 //! A softroce endpoint sends messages as fast as it can to rdma.source and a null sink.

@@ -1,6 +1,7 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "bench_traffic.h"
+#include "core/clock.h"
 
 #include <gnuradio/blocks/null_sink.h>
 #include <gnuradio/network/udp_source.h>
@@ -10,6 +11,7 @@
 #include <arpa/inet.h>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <netinet/in.h>
 #include <netinet/udp.h>
@@ -81,22 +83,19 @@ private:
     int d_fd;
 };
 
-//! Sends datagrams of one size as fast as it can, by GSO.
+//! Sends datagrams of one size: as fast as it can, by GSO, or one by one at a rate.
 class blaster
 {
 public:
-    blaster(const std::string& from,
-            const std::string& to,
-            std::uint16_t port,
-            std::size_t datagram_bytes,
-            std::size_t payload_bytes)
-        : d_socket(from),
+    blaster(const traffic_config& t, std::uint16_t port, std::size_t datagram_bytes)
+        : d_socket(t.from),
           d_datagram_bytes(datagram_bytes),
-          d_payload_bytes(payload_bytes),
-          d_segments(std::min(gso_segments, gso_bytes / datagram_bytes)),
+          d_payload_bytes(t.mtu),
+          d_segments(t.rate > 0 ? 1 : std::min(gso_segments, gso_bytes / datagram_bytes)),
+          d_rate(t.rate),
           d_data(d_segments * datagram_bytes)
     {
-        const sockaddr_in peer = address_of(to, port);
+        const sockaddr_in peer = address_of(t.to, port);
         const int each = static_cast<int>(datagram_bytes);
         if (connect(d_socket.fd(),
                     reinterpret_cast<const sockaddr*>(&peer),
@@ -106,17 +105,25 @@ public:
             refuse("setsockopt UDP_SEGMENT");
         d_thread = std::thread([this] { run(); });
     }
-    ~blaster()
+    ~blaster() { end(); }
+    void end()
     {
         d_stop = true;
-        d_thread.join();
+        if (d_thread.joinable())
+            d_thread.join();
     }
     std::uint64_t sent() const { return d_sent; }
 
 private:
     void run()
     {
+        const std::int64_t begin = core::monotonic_ns();
         while (!d_stop) {
+            if (d_rate > 0 &&
+                double(d_sent) > d_rate * double(core::monotonic_ns() - begin) * 1e-9) {
+                std::this_thread::sleep_for(std::chrono::microseconds(100));
+                continue;
+            }
             const ssize_t n = send(d_socket.fd(), d_data.data(), d_data.size(), 0);
             // ECONNREFUSED tells of a receiver that is not there yet, or no more.
             if (n > 0)
@@ -129,6 +136,7 @@ private:
     const std::size_t d_datagram_bytes;
     const std::size_t d_payload_bytes;
     const std::size_t d_segments;
+    const double d_rate;
     std::vector<std::byte> d_data;
     std::atomic<std::uint64_t> d_sent{ 0 };
     std::atomic<bool> d_stop{ false };
@@ -144,7 +152,7 @@ public:
         d_thread = std::thread([this] { run(); });
         try {
             d_blaster = std::make_unique<blaster>(
-                t.from, t.to, d_socket.port(), t.mtu + front_bytes + behind_bytes, t.mtu);
+                t, d_socket.port(), t.mtu + front_bytes + behind_bytes);
         } catch (...) {
             stop();
             throw;
@@ -157,6 +165,7 @@ public:
     }
     std::uint64_t received() const override { return d_received; }
     std::uint64_t sent() const override { return d_blaster->sent(); }
+    void end_sending() override { d_blaster->end(); }
 
 private:
     void stop()
@@ -216,7 +225,7 @@ public:
         d_graph->connect(from, 0, d_sink, 0);
         d_graph->start();
         try {
-            d_blaster = std::make_unique<blaster>(t.from, t.to, d_port, t.mtu, t.mtu);
+            d_blaster = std::make_unique<blaster>(t, d_port, t.mtu);
         } catch (...) {
             stop();
             throw;
@@ -229,6 +238,7 @@ public:
     }
     std::uint64_t received() const override { return d_sink->nitems_read(0); }
     std::uint64_t sent() const override { return d_blaster->sent(); }
+    void end_sending() override { d_blaster->end(); }
 
 private:
     void stop()
