@@ -20,6 +20,7 @@ endif()
 if(RDMA_SANITIZE)
     target_compile_options(rdma_flags INTERFACE -fsanitize=${RDMA_SANITIZE}
                                                 -fno-sanitize-recover=all
+                                                -g1
                                                 -fno-omit-frame-pointer)
     target_link_options(rdma_flags INTERFACE -fsanitize=${RDMA_SANITIZE})
 endif()
