@@ -71,6 +71,23 @@ for signal in INT TERM; do
     expect_text "$WORK/err" "ended=SIG$signal" "bench"
 done
 
+# A sender that was killed says no goodbye: the next one takes its place at once.
+"$GR_RDMA" receive --listen "$B" --out "$WORK/both" >"$WORK/log" 2>"$WORK/err" &
+receiver=$!
+"$GR_RDMA" send --connect "$B" --source "$A" --scene --seconds 0 --rate 1M \
+    >/dev/null 2>&1 &
+sender=$!
+wait_until 10 test -s "$WORK/both" || fail "nothing was received"
+kill -9 $sender
+wait $sender 2>/dev/null
+"$GR_RDMA" send --connect "$B" --source "$A" --scene tone --count 3 \
+    >/dev/null 2>"$WORK/err.2" || fail "the next sender: $(cat "$WORK/err.2")"
+wait_for_end $receiver 5 || fail "receive did not end with its second sender"
+wait $receiver || fail "receive ended with $?: $(cat "$WORK/err")"
+expect_text "$WORK/log" "gaps=1 " "receive from two senders"
+expect_text "$WORK/log" "ended=closed" "receive from two senders"
+rm -f "$WORK/both"
+
 # A second signal kills what does not end by the first: nothing here hangs, so the check is
 # that the handler is gone after the first one.
 "$GR_RDMA" receive "${RX[@]}" --out "$WORK/none" >/dev/null 2>&1 &

@@ -126,7 +126,7 @@ public:
     {
         queue_pair& qp = *d_all[n % d_all.size()];
         if (qp.cm)
-            d_agent.on_data(qp);
+            d_agent.on_data(qp, d_now_ns);
         check();
     }
     void collect()

@@ -70,6 +70,7 @@ private:
     X(cm_requests, "connection requests (REQ) received")                               \
     X(cm_refused, "connection requests that were refused (REJ sent)")                  \
     X(cm_timeouts, "handshakes that the peer never finished")                          \
+    X(cm_replaced, "peers that no longer answered and gave way to another")            \
     X(cm_malformed, "connection manager messages that could not be read")              \
     X(cm_ignored, "connection manager messages that belong to no connection")          \
     X(icrc_checked, "packets whose ICRC was verified")                                 \

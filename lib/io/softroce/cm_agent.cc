@@ -107,6 +107,7 @@ void cm_agent::on_packet(const wire::packet& p,
             continue;
         collect(*qp);
         follow(*qp, before);
+        answer_waiting(*qp);
         return;
     }
     if (std::holds_alternative<wire::cm_req>(m.body)) {
@@ -131,10 +132,9 @@ void cm_agent::on_request(const wire::cm_message& m,
                           const std::vector<queue_pair*>& all,
                           std::int64_t now_ns)
 {
-    const auto& req = std::get<wire::cm_req>(m.body);
+    const std::uint64_t service_id = std::get<wire::cm_req>(m.body).service_id;
     std::uint16_t port = 0;
-    const bool known = wire::cma_port_of(req.service_id, wire::cma_port_space::tcp, port);
-    queue_pair* busy = nullptr;
+    const bool known = wire::cma_port_of(service_id, wire::cma_port_space::tcp, port);
     for (queue_pair* qp : all) {
         if (!known || !qp->listens || qp->port != port || qp->leaving.load())
             continue;
@@ -145,10 +145,8 @@ void cm_agent::on_request(const wire::cm_message& m,
             refuse(m, from, wire::cm_rej_reason::consumer_reject, qp);
             return;
         }
-        if (qp->cm) {
-            busy = qp;
-            continue;
-        }
+        if (qp->cm && !gives_way(*qp, m, from, now_ns))
+            return;
         start(*qp, from);
         if (qp->cm->accept(m, wire::ip_address::ipv4(from), now_ns)) {
             const cm_peer& peer = qp->cm->peer();
@@ -167,17 +165,67 @@ void cm_agent::on_request(const wire::cm_message& m,
         }
         return;
     }
-    if (!busy) {
-        refuse(m, from, wire::cm_rej_reason::invalid_service_id, nullptr);
-        return;
+    refuse(m, from, wire::cm_rej_reason::invalid_service_id, nullptr);
+}
+
+// May \p from have the place of the present peer? If that is to be found out, the REQ
+// waits.
+bool cm_agent::gives_way(queue_pair& qp,
+                         const wire::cm_message& m,
+                         std::uint32_t from,
+                         std::int64_t now_ns)
+{
+    const cm_peer& peer = qp.cm->peer();
+    if (peer.comm_id == std::get<wire::cm_req>(m.body).local_comm_id &&
+        peer.address == wire::ip_address::ipv4(from)) {
+        refuse(m, from, wire::cm_rej_reason::stale_connection, &qp);
+        return false;
     }
-    const bool reused = busy->cm->peer().comm_id == req.local_comm_id &&
-                        busy->cm->peer().address == wire::ip_address::ipv4(from);
-    refuse(m,
-           from,
-           reused ? wire::cm_rej_reason::stale_connection
-                  : wire::cm_rej_reason::no_resources,
-           busy);
+    // What was posted to be sent was meant for the present peer: a sender stays with it.
+    const bool only_receives = qp.tx->idle() && qp.counts.messages_sent.value() == 0;
+    const bool may_leave = qp.cm->state() == cm_state::rep_sent || only_receives;
+    const cm_liveness peer_is = may_leave ? qp.cm->liveness(now_ns) : cm_liveness::alive;
+    if (peer_is == cm_liveness::alive) {
+        refuse(m, from, wire::cm_rej_reason::no_resources, &qp);
+    } else if (peer_is == cm_liveness::unknown) {
+        collect(qp);
+        if (!qp.waiting)
+            qp.waiting = { from, m };
+    } else {
+        leave_peer(qp);
+        return true;
+    }
+    return false;
+}
+
+// Without a word from it: its place is free.
+void cm_agent::leave_peer(queue_pair& qp)
+{
+    const bool connected = qp.cm->state() == cm_state::established;
+    (connected ? qp.counts.cm_replaced : qp.counts.cm_timeouts).add();
+    qp.cm.reset();
+    qp.waiting.reset();
+    qp.may_send = false;
+    if (!connected)
+        return;
+    if (qp.config.log)
+        qp.config.log(core::log_level::warn,
+                      "the peer " + ipv4_text(qp.peer_address) +
+                          " no longer answers; another takes its place");
+    qp.set_state(endpoint_state::connecting, "");
+}
+
+// The peer has shown that it is there: who waits for its place waits in vain.
+void cm_agent::answer_waiting(queue_pair& qp)
+{
+    if (!qp.waiting || (qp.cm && qp.cm->asks()))
+        return;
+    if (qp.cm && qp.cm->state() == cm_state::established)
+        refuse(qp.waiting->message,
+               qp.waiting->from,
+               wire::cm_rej_reason::no_resources,
+               &qp);
+    qp.waiting.reset(); // else it asks again
 }
 
 void cm_agent::refuse(const wire::cm_message& m,
@@ -248,11 +296,12 @@ bool cm_agent::serve(queue_pair& qp, std::int64_t now_ns)
            qp.cm->state() == cm_state::refused || qp.cm->state() == cm_state::failed;
 }
 
-void cm_agent::on_data(queue_pair& qp)
+void cm_agent::on_data(queue_pair& qp, std::int64_t now_ns)
 {
     const cm_state before = qp.cm->state();
-    qp.cm->on_data();
+    qp.cm->on_data(now_ns);
     follow(qp, before);
+    answer_waiting(qp);
 }
 
 // What a change of the connection's state means to the queue pair.
@@ -280,6 +329,7 @@ void cm_agent::follow(queue_pair& qp, cm_state before)
             // The next one may do better.
             qp.counts.cm_timeouts.add();
             qp.cm.reset();
+            qp.waiting.reset();
             return;
         }
         qp.tx->abort(wc_status::flushed);

@@ -44,8 +44,8 @@ public:
                    std::int64_t now_ns);
     //! Connect, time out, disconnect as \p qp needs. \return true if \p qp may be let go
     bool serve(queue_pair& qp, std::int64_t now_ns);
-    //! A data packet came for \p qp.
-    void on_data(queue_pair& qp);
+    //! A data packet came for \p qp, whose connection asks().
+    void on_data(queue_pair& qp, std::int64_t now_ns);
     //! Nanoseconds until serve() has something to do.
     static std::int64_t ready_in(const queue_pair& qp, std::int64_t now_ns) noexcept;
     //! The next message to send. \return false: none
@@ -56,6 +56,12 @@ private:
                     std::uint32_t from,
                     const std::vector<queue_pair*>& all,
                     std::int64_t now_ns);
+    bool gives_way(queue_pair& qp,
+                   const wire::cm_message& m,
+                   std::uint32_t from,
+                   std::int64_t now_ns);
+    void leave_peer(queue_pair& qp);
+    void answer_waiting(queue_pair& qp);
     void refuse(const wire::cm_message& m,
                 std::uint32_t from,
                 wire::cm_rej_reason reason,

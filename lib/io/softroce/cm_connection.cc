@@ -16,6 +16,8 @@ namespace {
 constexpr unsigned most_dreqs = 3;
 constexpr std::int64_t dreq_response_ns = 60000000;
 constexpr std::uint8_t hop_limit = 64;
+constexpr std::int64_t unanswered_reps = 3;   // and the peer is taken for gone
+constexpr std::int64_t trust_ns = 1000000000; // after it has shown that it is there
 
 wire::cm_transport transport_of(service_type service) noexcept
 {
@@ -62,6 +64,7 @@ void cm_connection::end(cm_state state) noexcept
 {
     d_state = state;
     d_deadline_ns = INT64_MAX;
+    d_asked_ns = INT64_MAX;
 }
 
 void cm_connection::connect(std::int64_t now_ns)
@@ -131,6 +134,7 @@ bool cm_connection::accept(const wire::cm_message& message,
     } else {
         d_state = cm_state::rep_sent;
         d_give_up_ns = now_ns + d_settings.patience_ns;
+        d_asked_ns = now_ns;
         send_rep(now_ns);
         return true;
     }
@@ -207,7 +211,7 @@ bool cm_connection::on_message(const wire::cm_message& m,
     if (const auto* rtu = std::get_if<wire::cm_rtu>(&m.body)) {
         if (!ours(*rtu) || rtu->local_comm_id != d_peer.comm_id)
             return false;
-        on_data();
+        on_data(now_ns);
         return true;
     }
     if (const auto* rej = std::get_if<wire::cm_rej>(&m.body)) {
@@ -287,10 +291,30 @@ void cm_connection::on_rej(const wire::cm_rej& rej, std::int64_t now_ns)
     end(cm_state::refused);
 }
 
-void cm_connection::on_data() noexcept
+void cm_connection::on_data(std::int64_t now_ns) noexcept
 {
-    if (d_state == cm_state::rep_sent)
+    if (!asks())
+        return;
+    if (d_state == cm_state::established)
+        d_answered_ns = now_ns;
+    if (d_state == cm_state::rep_sent || d_state == cm_state::established)
         end(cm_state::established);
+}
+
+cm_liveness cm_connection::liveness(std::int64_t now_ns)
+{
+    const bool shaking = d_state == cm_state::rep_sent;
+    if (!shaking && d_state != cm_state::established)
+        return cm_liveness::alive;
+    if (!shaking && d_answered_ns != INT64_MIN && now_ns - d_answered_ns < trust_ns)
+        return cm_liveness::alive; // so that a flood of REQs makes no flood of REPs
+    if (!asks()) {
+        d_asked_ns = now_ns;
+        send_rep(now_ns);
+    }
+    return now_ns - d_asked_ns < unanswered_reps * d_settings.response_ns
+               ? cm_liveness::unknown
+               : cm_liveness::dead;
 }
 
 void cm_connection::on_time(std::int64_t now_ns)
@@ -302,6 +326,13 @@ void cm_connection::on_time(std::int64_t now_ns)
             send_dreq(now_ns);
         else
             end(cm_state::closed); // the peer is gone: that is what we wanted
+        return;
+    }
+    if (d_state == cm_state::established) {
+        if (now_ns - d_asked_ns < unanswered_reps * d_settings.response_ns)
+            send_rep(now_ns);
+        else
+            d_deadline_ns = INT64_MAX; // dead, should anybody ask again
         return;
     }
     if (now_ns >= d_give_up_ns) {

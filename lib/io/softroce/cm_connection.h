@@ -59,6 +59,9 @@ enum class cm_state : std::uint8_t {
     failed,  //!< no answer in time
 };
 
+//! Is the peer of a connection still there?
+enum class cm_liveness : std::uint8_t { alive, unknown, dead };
+
 /*!
  * \brief One connection as the communication manager sees it (InfiniBand spec vol.
  * 1, 12.9.7): messages and time in, messages and states out. Active or passive.
@@ -86,8 +89,17 @@ public:
     bool on_message(const wire::cm_message& message,
                     const wire::ip_address& from,
                     std::int64_t now_ns);
-    //! A data packet came: the peer is ready even if its RTU was lost.
-    void on_data() noexcept;
+    //! A data packet came: the peer is there, and ready even if its RTU was lost.
+    void on_data(std::int64_t now_ns) noexcept;
+    /*!
+     * Passive side, when another asks for this peer's place. A sender may end without a
+     * word, and a receiver has no other way to learn that: the REP goes out again, which
+     * a peer that is there answers by its RTU (spec vol. 1, 12.9.7). unknown until it
+     * does, or until it has not for three response times.
+     */
+    cm_liveness liveness(std::int64_t now_ns);
+    //! A sign of life is waited for: on_data() has something to do.
+    bool asks() const noexcept { return d_asked_ns != INT64_MAX; }
     //! Call at deadline() or later.
     void on_time(std::int64_t now_ns);
     std::int64_t deadline() const noexcept { return d_deadline_ns; }
@@ -126,6 +138,8 @@ private:
     std::uint64_t d_transaction_id = 0; // of the REQ, whichever side sent it
     std::int64_t d_deadline_ns = INT64_MAX;
     std::int64_t d_give_up_ns = INT64_MAX;
+    std::int64_t d_asked_ns = INT64_MAX;    // passive: a REP waits for an answer
+    std::int64_t d_answered_ns = INT64_MIN; // when liveness() was answered
     unsigned d_dreqs = 0;
     wire::cm_rej_reason d_reason = wire::cm_rej_reason::no_qp;
     std::vector<std::byte> d_reject_data;

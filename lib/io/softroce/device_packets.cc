@@ -140,10 +140,12 @@ void device::deliver(queue_pair& qp, const wire::packet& p, std::int64_t now_ns)
         qp.rx->on_packet(p, now_ns);
         heard = qp.rx->heard();
     }
-    if (qp.cm)
-        d_agent.on_data(qp);
-    else if (heard &&
-             qp.state.load(std::memory_order_relaxed) == endpoint_state::connecting)
+    if (qp.cm && qp.cm->asks()) {
+        d_agent.on_data(qp, core::monotonic_ns());
+        send_cm();
+    }
+    if (!qp.uses_cm && heard &&
+        qp.state.load(std::memory_order_relaxed) == endpoint_state::connecting)
         qp.set_state(endpoint_state::connected, "");
 }
 

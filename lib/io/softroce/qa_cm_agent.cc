@@ -17,7 +17,9 @@ namespace {
 constexpr std::uint32_t own = 0x0a000001;
 constexpr std::uint32_t other = 0x0a000002;
 constexpr std::uint16_t port = 18515;
+constexpr std::uint32_t third = 0x0a000003;
 constexpr std::int64_t now_ns = 1000;
+constexpr std::int64_t ms = 1000000;
 
 // An agent with one queue pair; the test is the peer.
 struct bench {
@@ -36,7 +38,9 @@ struct bench {
         return c;
     }
 
-    void give(const wire::cm_message& m)
+    void give(const wire::cm_message& m,
+              std::uint32_t from = other,
+              std::int64_t at_ns = now_ns)
     {
         std::array<std::byte, wire::mad_bytes> mad;
         wire::write_cm(m, mad.data());
@@ -44,17 +48,48 @@ struct bench {
         p.deth.qkey = wire::cm_qkey;
         p.payload = mad.data();
         p.payload_bytes = mad.size();
-        agent.on_packet(p, other, { &qp }, now_ns);
+        agent.on_packet(p, from, { &qp }, at_ns);
     }
     template <typename M>
-    M take()
+    M take(std::uint32_t to = other)
     {
         cm_outgoing out;
         BOOST_REQUIRE(agent.take(out));
-        BOOST_TEST(out.destination == other);
+        BOOST_TEST(out.destination == to);
         BOOST_REQUIRE(std::holds_alternative<M>(out.message.body));
         transaction = out.message.transaction_id;
         return std::get<M>(out.message.body);
+    }
+
+    bool silent()
+    {
+        cm_outgoing out;
+        return !agent.take(out);
+    }
+    // A peer with this communication ID asks for a connection.
+    void ask(std::uint32_t from, std::uint32_t comm_id, std::int64_t at_ns)
+    {
+        wire::cm_req req;
+        req.local_comm_id = comm_id;
+        req.local_qpn = 0x22;
+        req.service_id = wire::cma_service_id(wire::cma_port_space::tcp, port);
+        req.path_mtu = 3;
+        give({ comm_id, req }, from, at_ns);
+    }
+    // ... and is ready to use the one that it got.
+    void ready(const wire::cm_rep& rep, std::uint32_t from, std::int64_t at_ns)
+    {
+        wire::cm_rtu rtu;
+        rtu.local_comm_id = rep.remote_comm_id;
+        rtu.remote_comm_id = rep.local_comm_id;
+        give({ 5, rtu }, from, at_ns);
+    }
+    wire::cm_rep connect(std::uint32_t from, std::uint32_t comm_id)
+    {
+        ask(from, comm_id, now_ns);
+        const auto rep = take<wire::cm_rep>(from);
+        ready(rep, from, now_ns);
+        return rep;
     }
 
     // The PSN that a message begins with.
@@ -126,4 +161,90 @@ BOOST_AUTO_TEST_CASE(a_caller_begins_with_the_psn_of_the_reply)
     BOOST_TEST((b.qp.state.load() == endpoint_state::connected));
     BOOST_TEST(b.sends() == 0x123456u);
     BOOST_TEST(b.expects(req.starting_psn));
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_that_stays_silent_gives_way)
+{
+    bench b(true);
+    b.ask(other, 77, now_ns);
+    b.take<wire::cm_rep>();
+    b.ask(third, 88, now_ns + 100 * ms);
+    BOOST_TEST(b.silent()); // it asks again
+    b.ask(third, 88, now_ns + 749 * ms);
+    BOOST_TEST(b.silent());
+    b.ask(third, 88, now_ns + 750 * ms);
+    const auto rep = b.take<wire::cm_rep>(third);
+    BOOST_TEST(rep.remote_comm_id == 88u);
+    b.ready(rep, third, now_ns + 751 * ms);
+    BOOST_TEST((b.qp.state.load() == endpoint_state::connected));
+    BOOST_TEST(b.qp.counts.cm_timeouts.value() == 1u);
+    BOOST_TEST(b.qp.counts.cm_refused.value() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_that_ended_without_a_word_gives_way)
+{
+    for (const std::uint32_t next : { other, third }) { // started again, and another one
+        bench b(true);
+        const auto first = b.connect(other, 77);
+        BOOST_REQUIRE(b.expects(first.starting_psn));
+        const std::int64_t later = now_ns + 5000 * ms;
+        b.agent.serve(b.qp, later);
+        BOOST_TEST(b.silent()); // nobody asks, nothing is sent
+        b.ask(next, 88, later);
+        b.take<wire::cm_rep>(other); // are you there?
+        b.agent.serve(b.qp, later + 250 * ms);
+        b.take<wire::cm_rep>(other);
+        b.ask(next, 88, later + 500 * ms);
+        b.agent.serve(b.qp, later + 749 * ms);
+        b.take<wire::cm_rep>(other);
+        BOOST_TEST(b.silent());
+        b.agent.serve(b.qp, later + 1000 * ms);
+        BOOST_TEST(b.silent());
+        BOOST_TEST(cm_agent::ready_in(b.qp, later + 1000 * ms) == INT64_MAX);
+        b.ask(next, 88, later + 1000 * ms);
+        const auto rep = b.take<wire::cm_rep>(next);
+        BOOST_TEST(rep.remote_comm_id == 88u);
+        BOOST_TEST((b.qp.state.load() == endpoint_state::connecting));
+        b.ready(rep, next, later + 1001 * ms);
+        BOOST_TEST((b.qp.state.load() == endpoint_state::connected));
+        BOOST_TEST(b.qp.counts.cm_replaced.value() == 1u);
+        BOOST_TEST((b.qp.rx->pending_gap().reason == gap_reason::reconnect));
+        BOOST_TEST(b.expects(rep.starting_psn));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_that_is_there_keeps_its_place)
+{
+    for (const bool by_data : { false, true }) {
+        bench b(true);
+        const auto rep = b.connect(other, 77);
+        const std::int64_t later = now_ns + 5000 * ms;
+        b.ask(third, 88, later);
+        b.take<wire::cm_rep>(other);
+        if (by_data)
+            b.agent.on_data(b.qp, later + ms);
+        else
+            b.ready(rep, other, later + ms);
+        const auto rej = b.take<wire::cm_rej>(third); // at once
+        BOOST_TEST((rej.reason == wire::cm_rej_reason::no_resources));
+        BOOST_TEST(rej.remote_comm_id == 88u);
+        b.agent.serve(b.qp, later + 800 * ms);
+        BOOST_TEST(b.silent());
+        // Who floods is refused without the peer being asked each time.
+        b.ask(third, 89, later + 900 * ms);
+        b.take<wire::cm_rej>(third);
+        BOOST_TEST(b.silent());
+        BOOST_TEST((b.qp.state.load() == endpoint_state::connected));
+        BOOST_TEST(b.qp.counts.cm_replaced.value() == 0u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_sender_stays_with_its_peer)
+{
+    bench b(true);
+    b.connect(other, 77);
+    b.sends();
+    b.ask(third, 88, now_ns + 5000 * ms);
+    b.take<wire::cm_rej>(third);
+    BOOST_TEST(b.silent());
 }

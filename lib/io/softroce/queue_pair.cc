@@ -38,6 +38,7 @@ void queue_pair::configure(std::uint32_t remote_qpn,
     r.rnr_timer = config.rnr_timer;
     r.rkey = config.rkey;
     r.qkey = config.qkey;
+    r.follows_another = rx && rx->heard();
     rx.emplace(r, slots, completions, counts);
     rx->attach(d_ring, d_headers);
     requester_config t;

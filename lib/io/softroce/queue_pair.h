@@ -64,6 +64,11 @@ struct queue_pair {
     std::uint32_t mtu_limit = 4096;     //!< what fits the interface and the user's wish
     std::vector<std::uint32_t> allowed; //!< peers that may connect; empty: all
     std::optional<cm_connection> cm;
+    struct request {
+        std::uint32_t from;
+        wire::cm_message message;
+    };
+    std::optional<request> waiting;     //!< REQ held back until cm's peer shows life
     core::rate_limit refusals;          //!< of the log
     std::atomic<bool> leaving{ false }; //!< the user wants to disconnect
     bool left = false; //!< the pump has done that; guarded by the device's mutex

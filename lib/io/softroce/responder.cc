@@ -38,6 +38,8 @@ responder::responder(const responder_config& config,
       d_boundary(config.first_psn),
       d_last_bytes(config.message_bytes)
 {
+    if (config.follows_another)
+        d_lost.reason = gap_reason::reconnect;
 }
 
 void responder::attach(const mem::region& ring, const mem::region& headers) noexcept

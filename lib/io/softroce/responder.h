@@ -24,6 +24,9 @@ struct responder_config {
     std::uint8_t rnr_timer = 12;
     std::uint32_t rkey = 0; //!< that WRITEs must give; 0: none are allowed
     std::uint32_t qkey = 0; //!< that UD packets must give
+    //! Another peer's messages came before: the first one carries a gap of reason
+    //! reconnect.
+    bool follows_another = false;
 };
 
 //! Farther from the expected PSN than the longest message (1 GiB at MTU 256): no loss and
