@@ -188,16 +188,39 @@ private:
         p.payload = exact.data();
         p.payload_bytes = exact.size();
         d_heard.push_back(from);
-        std::vector<int> before;
+        std::vector<before> all;
         for (const queue_pair* qp : d_all)
-            before.push_back(qp->cm && qp->peer_address != from ? int(qp->cm->state())
-                                                                : -1);
+            all.push_back(before(*qp, from));
         d_agent.on_packet(p, from, d_all, d_now_ns);
-        for (std::size_t i = 0; i < d_all.size(); ++i) // others cannot touch a connection
-            FUZZ_REQUIRE(before[i] < 0 ||
-                         (d_all[i]->cm && before[i] == int(d_all[i]->cm->state())));
+        for (std::size_t i = 0; i < d_all.size(); ++i)
+            FUZZ_REQUIRE(!all[i].safe || all[i].still(*d_all[i]));
         check();
     }
+
+    // Others cannot touch a connection, but take its place if its peer was asked for a
+    // sign of life and gave none.
+    struct before {
+        before(const queue_pair& qp, std::uint32_t from)
+            : safe(qp.cm && qp.peer_address != from),
+              state(safe ? qp.cm->state() : cm_state::idle),
+              asked(safe && qp.cm->asks()),
+              left(left_by(qp))
+        {
+        }
+        bool still(const queue_pair& qp) const
+        {
+            return (asked && left_by(qp) == left + 1) ||
+                   (qp.cm && qp.cm->state() == state);
+        }
+        static std::uint64_t left_by(const queue_pair& qp)
+        {
+            return qp.counts.cm_replaced.value() + qp.counts.cm_timeouts.value();
+        }
+        bool safe;
+        cm_state state;
+        bool asked;
+        std::uint64_t left;
+    };
 
     void check() const
     {

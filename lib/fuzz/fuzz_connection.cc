@@ -105,7 +105,17 @@ public:
     void data(unsigned who)
     {
         d_true = false; // none was sent
-        act(who, [&] { d_side[who].on_data(); });
+        act(who, [&] { d_side[who].on_data(d_now_ns); });
+    }
+    // Somebody else asks for the place of the caller.
+    void ask()
+    {
+        act(1, [this] {
+            const bool asked = d_side[1].asks();
+            const io::softroce::cm_liveness is = d_side[1].liveness(d_now_ns);
+            FUZZ_REQUIRE(asked || is != io::softroce::cm_liveness::dead);
+            FUZZ_REQUIRE(d_side[1].asks() || is == io::softroce::cm_liveness::alive);
+        });
     }
     void disconnect(unsigned who)
     {
@@ -119,7 +129,7 @@ public:
     {
         for (unsigned who : { 0u, 1u }) {
             const std::int64_t begun = d_now_ns;
-            while (waits(d_side[who].state())) {
+            while (d_side[who].deadline() != INT64_MAX) {
                 d_now_ns = std::max(d_now_ns, d_side[who].deadline());
                 FUZZ_REQUIRE(d_now_ns - begun <= 12000000000);
                 act(who, [&] { d_side[who].on_time(d_now_ns); });
@@ -155,7 +165,9 @@ private:
         FUZZ_REQUIRE(!has_ended(before) || has_ended(c.state()));
         FUZZ_REQUIRE(before != cm_state::dreq_sent || has_ended(c.state()) ||
                      c.state() == cm_state::dreq_sent);
-        FUZZ_REQUIRE(waits(c.state()) == (c.deadline() != INT64_MAX));
+        const bool asks = c.state() == cm_state::established && c.asks();
+        FUZZ_REQUIRE(!waits(c.state()) || c.deadline() != INT64_MAX);
+        FUZZ_REQUIRE(waits(c.state()) || asks || c.deadline() == INT64_MAX);
         wire::cm_message out;
         if (c.take(out)) {
             mad m;
@@ -232,6 +244,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t byte
             break;
         case 10:
             b.data(who);
+            break;
+        case 11:
+            b.ask();
             break;
         default:
             b.deliver(who, 0, false);
