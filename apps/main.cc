@@ -92,7 +92,7 @@ int main(int argc, char** argv)
     const words args(argv + 1, argv + argc);
     try {
         const int code = run(args);
-        if (std::fflush(stdout) != 0)
+        if (std::fflush(stdout) != 0 || std::ferror(stdout))
             return complain(args, "cannot write to stdout", 1);
         return code;
     } catch (const usage_error& e) {

@@ -4,6 +4,7 @@
 #include "usage_error.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -32,11 +33,43 @@ struct descriptor {
     }
 };
 
+// What the handler of SIGBUS may touch.
+struct {
+    const std::byte* begin = nullptr;
+    const std::byte* end = nullptr;
+    std::string last_words;
+} watched;
+
+extern "C" void on_bus_error(int, siginfo_t* about, void*)
+{
+    const auto* const at = static_cast<const std::byte*>(about->si_addr);
+    if (at < watched.begin || at >= watched.end) {
+        std::signal(SIGBUS, SIG_DFL); // somebody else's: it comes again, and kills
+        return;
+    }
+    [[maybe_unused]] const ssize_t n =
+        write(STDERR_FILENO, watched.last_words.data(), watched.last_words.size());
+    _exit(1);
+}
+
 } // namespace
+
+void mapped_file::end_if_cut(const std::string& last_words) const
+{
+    watched.begin = d_data;
+    watched.end = d_data + d_bytes;
+    watched.last_words = last_words;
+    struct sigaction action = {};
+    action.sa_sigaction = on_bus_error;
+    action.sa_flags = SA_SIGINFO;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGBUS, &action, nullptr);
+}
 
 mapped_file::mapped_file(const std::string& path)
 {
-    const descriptor file{ open(path.c_str(), O_RDONLY | O_CLOEXEC) };
+    // Not to wait for a writer, should it be a pipe.
+    const descriptor file{ open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK) };
     struct stat about;
     if (file.fd < 0 || fstat(file.fd, &about) != 0)
         refuse(path, std::strerror(errno));

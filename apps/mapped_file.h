@@ -14,8 +14,8 @@ namespace apps {
 /*!
  * \brief A whole file mapped for reading; owns the mapping. Movable, not copyable.
  *
- * The file must not be cut short while it is mapped: the kernel would then raise SIGBUS
- * at the first touch of the missing part.
+ * The file must not be cut short while it is mapped: the kernel then raises SIGBUS at the
+ * first touch of the missing part; see end_if_cut().
  */
 class mapped_file
 {
@@ -29,6 +29,13 @@ public:
     mapped_file& operator=(mapped_file&& other) noexcept;
     mapped_file(const mapped_file&) = delete;
     mapped_file& operator=(const mapped_file&) = delete;
+
+    /*!
+     * From now on, whoever touches a part of the file that is gone ends the program with
+     * code 1 and \p last_words on stderr. One file of the process at a time: the last call
+     * holds.
+     */
+    void end_if_cut(const std::string& last_words) const;
 
     const std::byte* data() const noexcept { return d_data; }
     std::uint64_t bytes() const noexcept { return d_bytes; }

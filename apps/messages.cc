@@ -80,8 +80,10 @@ public:
                core::sample_type sample,
                std::uint64_t message_bytes,
                std::size_t depth,
-               const feed_limits& limits)
-        : d_scene(std::move(source)),
+               const feed_limits& limits,
+               std::function<bool()> cancelled)
+        : d_cancelled(std::move(cancelled)),
+          d_scene(std::move(source)),
           d_sample(sample),
           d_message_bytes(message_bytes),
           d_memory(depth * message_bytes),
@@ -100,27 +102,30 @@ public:
         request.cookie = cookie;
         request.bytes = d_limit.take(d_message_bytes);
         request.data = &d_memory[cookie * d_message_bytes];
-        fill(&d_memory[cookie * d_message_bytes],
-             request.bytes / core::sample_bytes(d_sample));
-        return true;
+        return fill(&d_memory[cookie * d_message_bytes],
+                    request.bytes / core::sample_bytes(d_sample));
     }
     void release(std::uint64_t cookie) override { d_free.push_back(cookie); }
     bool finished() const override { return d_limit.over(); }
 
 private:
-    void fill(std::byte* out, std::uint64_t samples)
+    bool fill(std::byte* out, std::uint64_t samples)
     {
         // In pieces that stay in the cache.
         std::complex<float> piece[4096];
         while (samples > 0) {
+            if (d_cancelled && d_cancelled())
+                return false; // a long message takes seconds
             const std::size_t n = std::min<std::uint64_t>(samples, 4096);
             d_scene->generate(piece, n);
             quantise(d_sample, piece, n, out);
             out += n * core::sample_bytes(d_sample);
             samples -= n;
         }
+        return true;
     }
 
+    std::function<bool()> d_cancelled;
     std::unique_ptr<scene> d_scene;
     core::sample_type d_sample;
     std::uint64_t d_message_bytes;
@@ -143,10 +148,11 @@ std::unique_ptr<message_feed> make_scene_feed(std::unique_ptr<scene> source,
                                               core::sample_type sample,
                                               std::uint64_t message_bytes,
                                               std::size_t depth,
-                                              const feed_limits& limits)
+                                              const feed_limits& limits,
+                                              std::function<bool()> cancelled)
 {
     return std::make_unique<scene_feed>(
-        std::move(source), sample, message_bytes, depth, limits);
+        std::move(source), sample, message_bytes, depth, limits, std::move(cancelled));
 }
 
 } // namespace apps

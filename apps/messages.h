@@ -8,6 +8,7 @@
 #include "scene.h"
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 
@@ -51,12 +52,14 @@ std::unique_ptr<message_feed> make_recording_feed(const recording& source,
                                                   const feed_limits& limits);
 
 //! Makes messages of a scene as they are asked for. \param depth messages that may be out
-//! at once
+//! at once \param cancelled true: next() gives no more, and leaves a message that it is
+//! at
 std::unique_ptr<message_feed> make_scene_feed(std::unique_ptr<scene> source,
                                               core::sample_type sample,
                                               std::uint64_t message_bytes,
                                               std::size_t depth,
-                                              const feed_limits& limits);
+                                              const feed_limits& limits,
+                                              std::function<bool()> cancelled = {});
 
 } // namespace apps
 } // namespace rdma

@@ -7,12 +7,22 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <fcntl.h>
 #include <png.h>
+#include <unistd.h>
 #include <vector>
 
 namespace gr {
 namespace rdma {
 namespace apps {
+
+void check_png_path(const std::string& path)
+{
+    const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+    if (fd < 0)
+        throw run_error("cannot write '" + path + "': " + std::strerror(errno));
+    close(fd);
+}
 
 void write_png(const std::string& path,
                const unsigned char* pixels,

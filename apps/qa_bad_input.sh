@@ -37,6 +37,9 @@ refused 2 "--sample is needed" "${SEND[@]}" --file "$WORK/good"
 refused 1 "cannot read '$WORK/none': No such file" "${SEND[@]}" --sample sc16 --file "$WORK/none"
 refused 1 "cannot read '$WORK/empty': the file is empty (0 bytes)" \
     "${SEND[@]}" --sample sc16 --file "$WORK/empty"
+mkfifo "$WORK/pipe.in" # nobody writes to it
+refused 1 "cannot read '$WORK/pipe.in': it is not a regular file" \
+    "${SEND[@]}" --sample sc16 --file "$WORK/pipe.in"
 refused 1 "1001 bytes are 250 sc16 samples of 4 bytes and 1 more" \
     "${SEND[@]}" --sample sc16 --file "$WORK/cut"
 refused 2 "--sample='sc12': give one of" "${SEND[@]}" --sample sc12 --file "$WORK/good"
@@ -75,6 +78,8 @@ refused 2 "--window='hannn': give one of" "${SPECTRUM[@]}" --window hannn
 refused 2 "--db-min is not below" "${SPECTRUM[@]}" --db-min 0 --db-max -10
 refused 1 "cannot write '$WORK/no/x.csv'" spectrum "${RX[@]}" --rate 2M --out "$WORK/no/x.csv"
 
+refused 1 "cannot write '$WORK/no/x.png'" spectrum "${RX[@]}" --rate 2M --out "$WORK/no/x.png"
+
 refused 2 "softroce is needed" bench
 refused 2 "'verbs' is no benchmark: give softroce" bench verbs
 refused 2 "--rounds='0'" bench softroce --rounds 0
@@ -99,4 +104,30 @@ wait $receiver
 expect_text "$WORK/err" "No space left" "a full stdout"
 kill $sender 2>/dev/null
 wait $sender
+
+# ... not even the summary.
+"$GR_RDMA" receive --listen "$B" --out "$WORK/x" >/dev/full 2>"$WORK/err" &
+receiver=$!
+timeout 20 "$GR_RDMA" send --connect "$B" --source "$A" --scene --count 4 --quiet ||
+    fail "send ended with $?"
+wait_for_end $receiver 10 || fail "receive did not end with its sender"
+wait $receiver
+[ $? -eq 1 ] || fail "a summary that was lost ended with another code than 1"
+expect_text "$WORK/err" "cannot write to stdout" "a summary that was lost"
+
+# A file that is cut short while it is sent.
+head -c 4000000 /dev/zero >"$WORK/cut.later"
+"$GR_RDMA" receive --listen "$B" --out "$WORK/taken" >/dev/null 2>&1 &
+receiver=$!
+"$GR_RDMA" send --connect "$B" --source "$A" --sample sc16 --file "$WORK/cut.later" --rate 1M \
+    --repeat 0 >"$WORK/out" 2>"$WORK/err" &
+sender=$!
+wait_until 10 test -s "$WORK/taken" || fail "nothing was received"
+truncate -s 1000 "$WORK/cut.later"
+wait_for_end $sender 10 || fail "send did not end when its file was cut"
+wait $sender
+[ $? -eq 1 ] || fail "a file cut while it was sent ended with another code than 1"
+expect_text "$WORK/err" "was cut short while it was sent" "a file cut while it was sent"
+kill $receiver
+wait $receiver || fail "receive ended with $?"
 finish

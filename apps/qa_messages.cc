@@ -115,3 +115,18 @@ BOOST_AUTO_TEST_CASE(a_scene_limited_in_bytes_ends_with_a_short_message)
     BOOST_TEST((lengths(*feed) == list{ 100, 100, 50 }));
     BOOST_TEST(feed->finished());
 }
+
+BOOST_AUTO_TEST_CASE(a_scene_leaves_a_long_message_when_it_is_told_to)
+{
+    feed_limits limits;
+    unsigned asked = 0;
+    const auto feed = make_scene_feed(std::make_unique<scene>("tone", 1e6, 5),
+                                      core::sample_type::cu8,
+                                      64 << 20,
+                                      1,
+                                      limits,
+                                      [&asked] { return ++asked == 3; });
+    io::send_request request;
+    BOOST_TEST(!feed->next(request));
+    BOOST_TEST(asked == 3u); // not the whole of it was made
+}

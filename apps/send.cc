@@ -290,6 +290,10 @@ int send_command(const words& args, stop_signals& signals)
     o.connection.check(f, true);
     o.faults.check(o.connection);
 
+    if (!o.file.empty())
+        plan.source.data.end_if_cut("gr-rdma send: cannot read '" + o.file +
+                                    "': it was cut short while it was sent\n");
+
     console talk(o.talk, false);
     const std::size_t depth =
         o.file.empty() ? std::clamp<std::uint64_t>(
@@ -301,7 +305,8 @@ int send_command(const words& args, stop_signals& signals)
                               plan.sample,
                               o.stream.message_bytes,
                               depth,
-                              plan.limits)
+                              plan.limits,
+                              [&signals] { return signals.received() != 0; })
             : make_recording_feed(
                   plan.source, o.stream.message_bytes, o.repeat, plan.limits);
     // Behind the feed: it must be gone before the memory that it sends from.

@@ -5,6 +5,7 @@
 #include "core/sample.h"
 #include "message_head.h"
 #include "parse.h"
+#include "png_file.h"
 #include "receiving.h"
 #include "spectrum_sink.h"
 #include "usage_error.h"
@@ -239,9 +240,11 @@ struct spectrum_run {
             double(o.average) * double(o.length - o.overlap) / o.stream.rate;
         if (!o.csv.empty())
             csv = make_csv(o, period);
-        if (!o.png.empty())
+        if (!o.png.empty()) {
+            check_png_path(o.png);
             fall = std::make_unique<waterfall>(
                 o.length, period, o.hold == "max" ? hold_mode::max : hold_mode::mean);
+        }
         sink = gnuradio::make_block_sptr<spectrum_sink>(
             o.length, period, csv.get(), fall.get(), [&signals] { signals.wake(); });
         const std::size_t item = core::sample_bytes(core::parse_sample(o.stream.sample));

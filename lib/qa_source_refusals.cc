@@ -45,6 +45,19 @@ BOOST_AUTO_TEST_CASE(wrong_parameters_are_refused_by_name)
     const row rows[] = {
         { "sample='cs16'", [](source_config& c) { c.sample = "cs16"; } },
         { "vlen=0", [](source_config& c) { c.vlen = 0; } },
+        { "vlen=2147483648 makes an item of more than 2 GiB; use 1 to 2147483647",
+          [](source_config& c) { c.vlen = 2147483648; } },
+        { "vlen=2305843009213693953", // times 8 it would wrap to 8
+          [](source_config& c) {
+              c.sample = "fc32";
+              c.vlen = 2305843009213693953;
+          } },
+        { "buffers=2 of message_bytes=1073741824 make 2147483648 items; GNU Radio counts "
+          "at most 2147483647: use a shorter message",
+          [](source_config& c) {
+              c.buffers = 2;
+              c.message_bytes = 1 << 30;
+          } },
         { "message_bytes=0", [](source_config& c) { c.message_bytes = 0; } },
         { "message_bytes=4098",
           [](source_config& c) {

@@ -4,6 +4,7 @@
 
 #include "mem/ring_cursor.h"
 
+#include <climits>
 #include <cmath>
 #include <gnuradio/rdma/error.h>
 #include <string>
@@ -20,6 +21,11 @@ std::size_t item_bytes(const source_config& c, core::sample_type sample)
 {
     if (c.vlen == 0)
         throw config_error("vlen=0 is no vector length; use 1 or more");
+    const std::size_t most = INT_MAX / core::sample_bytes(sample); // GNU Radio's
+    if (c.vlen > most)
+        throw config_error("vlen=" + std::to_string(c.vlen) +
+                           " makes an item of more than 2 GiB; use 1 to " +
+                           std::to_string(most));
     return core::sample_bytes(sample) * c.vlen;
 }
 
@@ -47,9 +53,12 @@ std::uint64_t slot_items(const source_config& c, std::size_t item)
             "buffers=" + std::to_string(c.buffers) +
             " of message_bytes=" + std::to_string(c.message_bytes) + " make " +
             std::to_string(items * c.buffers) + " items; GNU Radio counts at most " +
-            std::to_string(mem::ring_index::max_size) +
-            ": use at most buffers=" + std::to_string(mem::ring_index::max_size / items) +
-            ", or a longer item (vlen)");
+            std::to_string(mem::ring_index::max_size) + ": use " +
+            (items <= mem::ring_index::max_size / 2
+                 ? "at most buffers=" +
+                       std::to_string(mem::ring_index::max_size / items) + ", or "
+                 : "a shorter message, or ") +
+            "a longer item (vlen)");
     return items;
 }
 
