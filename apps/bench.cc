@@ -62,6 +62,10 @@ const std::vector<path>& paths()
           [](const traffic_config& c) {
               return make_source_traffic(c, io::service_type::rc);
           } },
+        { "rdma.source, RC, scatter",
+          [](const traffic_config& c) {
+              return make_source_traffic(c, io::service_type::rc, "scatter");
+          } },
         { "rdma.source, UC",
           [](const traffic_config& c) {
               return make_source_traffic(c, io::service_type::uc);

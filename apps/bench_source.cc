@@ -20,9 +20,11 @@ namespace {
 class source_traffic : public traffic
 {
 public:
-    source_traffic(const traffic_config& config, io::service_type service)
+    source_traffic(const traffic_config& config,
+                   io::service_type service,
+                   const char* receive)
         : d_message(config.message_bytes),
-          d_source(source::make(receiver(config, service))),
+          d_source(source::make(receiver(config, service, receive))),
           d_graph(gr::make_top_block("gr-rdma bench")),
           d_endpoint(io::make_endpoint(sender(config, service)))
     {
@@ -62,7 +64,8 @@ public:
     }
 
 private:
-    static source_config receiver(const traffic_config& t, io::service_type service)
+    static source_config
+    receiver(const traffic_config& t, io::service_type service, const char* receive)
     {
         source_config c;
         c.message_bytes = t.message_bytes;
@@ -73,6 +76,7 @@ private:
         c.qpn = 0x12;
         c.remote_qpn = 0x11;
         c.mtu = t.mtu;
+        c.receive = receive;
         return c;
     }
     static io::endpoint_config sender(const traffic_config& t, io::service_type service)
@@ -113,9 +117,10 @@ private:
 } // namespace
 
 std::unique_ptr<traffic> make_source_traffic(const traffic_config& config,
-                                             io::service_type service)
+                                             io::service_type service,
+                                             const char* receive)
 {
-    return std::make_unique<source_traffic>(config, service);
+    return std::make_unique<source_traffic>(config, service, receive);
 }
 
 } // namespace apps

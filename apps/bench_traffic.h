@@ -41,7 +41,8 @@ struct traffic_config {
 //! A softroce endpoint sends messages as fast as it can to rdma.source and a null sink.
 //! \throws config_error, os_error
 std::unique_ptr<traffic> make_source_traffic(const traffic_config& config,
-                                             io::service_type service);
+                                             io::service_type service,
+                                             const char* receive = "auto");
 
 /*!
  * \brief UDP without any protocol: datagrams of a RoCEv2 packet's size (payload, 12 bytes

@@ -49,6 +49,11 @@ void connection_options::declare(flags& f)
              wait,
              { "hybrid", "busy", "event" },
              "how to wait for the network (spin briefly then sleep, spin, sleep)");
+    f.choice("receive",
+             receive,
+             { "auto", "gro", "scatter" },
+             "how a receiver reads: UDP GRO and one copy, or straight into the ring, a "
+             "datagram at a time; auto: gro where the kernel has it");
     f.group("Static connection, without connection manager (--qpn; --connect HOST)");
     f.count("qpn", qpn, 1, max_24_bit, "own queue pair number (24 bits; 0x... is hex)");
     f.count("remote-qpn", remote_qpn, 1, max_24_bit, "the peer's queue pair number");

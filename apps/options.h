@@ -34,6 +34,7 @@ struct connection_options {
     std::uint64_t remote_psn = 0;
     std::uint64_t mtu = 0; //!< 0: not given
     std::string wait = "hybrid";
+    std::string receive = "auto";
 
     void declare(flags& f);
     //! \param sends a sender, or a reliable receiver, must know its peer

@@ -54,6 +54,7 @@ source_config make_source_config(const connection_options& connection,
     c.mtu = static_cast<std::uint32_t>(connection.mtu);
     c.memory = ring.memory;
     c.wait = connection.wait;
+    c.receive = connection.receive;
     c.tag_every = 0; // discontinuities are all that the program reads
     c.rate = stream.rate;
     c.freq = stream.freq;

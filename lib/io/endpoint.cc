@@ -102,6 +102,18 @@ wait_mode parse_wait(const std::string& text, const char* parameter)
                        "' is no waiting mode; use hybrid, busy or event");
 }
 
+receive_strategy parse_receive(const std::string& text, const char* parameter)
+{
+    if (text == "auto")
+        return receive_strategy::automatic;
+    if (text == "gro")
+        return receive_strategy::gro;
+    if (text == "scatter")
+        return receive_strategy::scatter;
+    throw config_error(std::string(parameter) + "='" + text +
+                       "' is no way to receive; use auto, gro or scatter");
+}
+
 bool is_path_mtu(std::uint32_t bytes) noexcept
 {
     return bytes >= 256 && bytes <= 4096 && (bytes & (bytes - 1)) == 0;

@@ -17,10 +17,19 @@ namespace io {
 
 enum class service_type : std::uint8_t { rc, uc, ud };
 enum class wait_mode : std::uint8_t { hybrid, busy, event };
+/*!
+ * How softroce reads its socket. gro: UDP GRO reads of up to 64 KiB and one copy into the
+ * ring. scatter: recvmmsg() puts payloads straight into the ring, a datagram at a time.
+ * automatic: gro where the kernel has it, which was the faster one wherever it was
+ * measured (gr-rdma bench).
+ */
+enum class receive_strategy : std::uint8_t { automatic, gro, scatter };
 
 //! \throws config_error naming \p parameter, the text, and the words that are known
 service_type parse_service(const std::string& text, const char* parameter = "service");
 wait_mode parse_wait(const std::string& text, const char* parameter = "wait");
+receive_strategy parse_receive(const std::string& text,
+                               const char* parameter = "receive");
 const char* to_string(service_type service) noexcept;
 const char* to_string(wait_mode wait) noexcept;
 
@@ -46,6 +55,7 @@ struct endpoint_config {
     std::uint32_t remote_psn = 0; //!< first PSN that the peer sends, 24 bits
     std::uint32_t mtu = 0;        //!< path MTU, bytes; 0: 1024 (static), what fits (CM)
     wait_mode wait = wait_mode::hybrid;
+    receive_strategy receive = receive_strategy::automatic;
     std::uint32_t header_bytes = 0; //!< of each message, into the header region
     std::uint32_t recv_depth = 64;  //!< receives that may be posted at once
     std::uint32_t send_depth = 64;  //!< sends that may be queued at once

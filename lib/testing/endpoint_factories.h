@@ -64,6 +64,15 @@ struct softroce_endpoints {
     }
 };
 
+//! The same, but for payloads that the kernel puts straight into the ring.
+struct softroce_scatter_endpoints : softroce_endpoints {
+    std::pair<io::endpoint_config, io::endpoint_config> make(io::endpoint_config common)
+    {
+        common.receive = io::receive_strategy::scatter;
+        return softroce_endpoints::make(common);
+    }
+};
+
 //! The same by the connection manager: a calls, b listens.
 struct softroce_cm_endpoints {
     static constexpr bool tells_the_end = true;

@@ -36,6 +36,7 @@ BAD_SOURCE = [
     (dict(mtu=1500), "mtu", "1500", "256, 512, 1024, 2048"),
     (dict(memory="gpu"), "memory", "gpu", "host"),
     (dict(wait="spin"), "wait", "spin", "hybrid"),
+    (dict(receive="mmap"), "receive", "mmap", "auto, gro or scatter"),
     (dict(rate=-1), "rate", "-1", "0"),
     (dict(rate=float("nan")), "rate", "nan", "0"),
     (dict(qpn=1), "qpn", "1", "2 to 16777215"),

@@ -40,8 +40,9 @@ struct RDMA_API source_config {
     std::uint32_t mtu = 0; //!< 256 to 4096; 0: what fits (listen, connect), 1024 (static)
     std::string peers;     //!< listen: who may connect, addresses by comma; empty: anyone
 
-    std::string memory = "auto"; //!< auto, host or cuda:N
-    std::string wait = "hybrid"; //!< hybrid, busy or event
+    std::string memory = "auto";  //!< auto, host or cuda:N
+    std::string wait = "hybrid";  //!< hybrid, busy or event
+    std::string receive = "auto"; //!< softroce reads by gro or scatter; auto: the faster
 
     //! rx_buffer tag on every Nth message; 0: only at discontinuities.
     unsigned tag_every = 1;

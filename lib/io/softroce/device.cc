@@ -46,17 +46,28 @@ device_registry& registry()
 
 } // namespace
 
-std::shared_ptr<device>
-device::open(std::uint32_t address, std::uint32_t buffer_bytes, wait_mode wait)
+std::shared_ptr<device> device::open(std::uint32_t address,
+                                     std::uint32_t buffer_bytes,
+                                     wait_mode wait,
+                                     receive_strategy strategy)
 {
     device_registry& r = registry();
     std::unique_lock<std::mutex> lock(r.mutex);
     device_registry::entry& known = r.devices[address];
     std::shared_ptr<device> existing;
     r.changed.wait(lock, [&] { return (existing = known.users.lock()) || !known.alive; });
-    if (existing)
+    if (existing) {
+        const bool other = strategy == receive_strategy::scatter ? !existing->d_scatter
+                           : strategy == receive_strategy::gro   ? !!existing->d_scatter
+                                                                 : false;
+        if (other)
+            throw config_error(
+                "receive: another connection of this process already reads " +
+                ipv4_text(address) + " by " + existing->strategy() +
+                "; give all at one address the same, or auto");
         return existing;
-    std::shared_ptr<device> made(new device(address, buffer_bytes, wait),
+    }
+    std::shared_ptr<device> made(new device(address, buffer_bytes, wait, strategy),
                                  [&r, &known](device* d) {
                                      delete d;
                                      std::lock_guard<std::mutex> gone(r.mutex);
@@ -68,9 +79,18 @@ device::open(std::uint32_t address, std::uint32_t buffer_bytes, wait_mode wait)
     return made;
 }
 
-device::device(std::uint32_t address, std::uint32_t buffer_bytes, wait_mode wait)
-    : d_socket(address, buffer_bytes), d_wait(wait)
+device::device(std::uint32_t address,
+               std::uint32_t buffer_bytes,
+               wait_mode wait,
+               receive_strategy strategy)
+    : d_socket(address, buffer_bytes, strategy != receive_strategy::scatter), d_wait(wait)
 {
+    if (strategy == receive_strategy::gro && !d_socket.has_gro())
+        throw config_error(
+            "receive='gro': this kernel has no UDP GRO (Linux 5.0 has); use "
+            "auto or scatter");
+    if (!d_socket.has_gro())
+        d_scatter = std::make_unique<scatter_reader>(d_socket.fd());
     d_eventfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (d_eventfd < 0)
         throw os_error(errno, "eventfd for the softroce pump");
@@ -83,6 +103,11 @@ device::~device()
     kick();
     d_thread.join();
     close(d_eventfd);
+}
+
+const char* device::strategy() const noexcept
+{
+    return d_scatter ? "recvmmsg scatter" : "recvmmsg with UDP GRO";
 }
 
 void device::reserve(queue_pair& qp)

@@ -5,6 +5,7 @@
 
 #include "io/softroce/cm_agent.h"
 #include "io/softroce/queue_pair.h"
+#include "io/softroce/scatter_reader.h"
 #include "io/softroce/udp_socket.h"
 
 #include <atomic>
@@ -37,8 +38,10 @@ public:
      * \brief The device of \p address in this process, made if there is none yet.
      * \throws os_error as udp_socket
      */
-    static std::shared_ptr<device>
-    open(std::uint32_t address, std::uint32_t buffer_bytes, wait_mode wait);
+    static std::shared_ptr<device> open(std::uint32_t address,
+                                        std::uint32_t buffer_bytes,
+                                        wait_mode wait,
+                                        receive_strategy strategy);
     ~device();
 
     //! Take the QPN of \p qp. \throws config_error another has it at this address
@@ -53,16 +56,31 @@ public:
     //! A queue pair of this device has something to send.
     void kick() noexcept;
 
+    //! In words: how it reads.
+    const char* strategy() const noexcept;
     bool has_gro() const noexcept { return d_socket.has_gro(); }
     bool has_gso() const noexcept { return d_socket.has_gso(); }
     std::uint32_t receive_buffer() const noexcept { return d_socket.receive_buffer(); }
 
 private:
-    device(std::uint32_t address, std::uint32_t buffer_bytes, wait_mode wait);
+    device(std::uint32_t address,
+           std::uint32_t buffer_bytes,
+           wait_mode wait,
+           receive_strategy strategy);
     void draw_qpn(queue_pair& qp) const;
     void run() noexcept;
     void take_changes() noexcept;
     bool receive() noexcept;
+    bool receive_scattered() noexcept;
+    struct guess {
+        queue_pair* qp = nullptr;
+        wire::psn psn;
+        bool inside = false; // of a message
+        bool ended = false;  // it goes no further than one message
+    };
+    bool take_in_place(std::size_t i, guess& g, wire::packet& p) noexcept;
+    queue_pair* expected() noexcept;
+    void after_reading() noexcept;
     void dispatch(const datagrams& read, std::int64_t now_ns) noexcept;
     void dispatch_one(const datagrams& read,
                       const std::byte* data,
@@ -90,7 +108,10 @@ private:
             (qp->counts.*field).add();
     }
 
+    static constexpr std::size_t longest_datagram = 8192; // no RoCEv2 packet is longer
+
     udp_socket d_socket;
+    std::unique_ptr<scatter_reader> d_scatter; // if that is the strategy
     const wait_mode d_wait;
     int d_eventfd = -1;
 

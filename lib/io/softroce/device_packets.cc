@@ -41,6 +41,8 @@ std::string words(wc_status status, const queue_pair& qp)
 
 bool device::receive() noexcept
 {
+    if (d_scatter)
+        return receive_scattered();
     datagrams reads[udp_socket::read_batch];
     const std::size_t n = d_socket.receive(reads);
     if (n == 0)
@@ -48,6 +50,12 @@ bool device::receive() noexcept
     const std::int64_t now = core::realtime_ns();
     for (std::size_t i = 0; i < n; ++i)
         dispatch(reads[i], now);
+    after_reading();
+    return true;
+}
+
+void device::after_reading() noexcept
+{
     note_kernel_drops();
     for (queue_pair* qp : d_qps) {
         if (!qp->completions.empty())
@@ -56,12 +64,12 @@ bool device::receive() noexcept
             send_ack(*qp);
     }
     flush();
-    return true;
 }
 
 void device::note_kernel_drops() noexcept
 {
-    const std::uint32_t drops = d_socket.kernel_drops();
+    const std::uint32_t drops =
+        d_scatter ? d_scatter->kernel_drops() : d_socket.kernel_drops();
     if (drops == d_seen_drops)
         return;
     for (queue_pair* qp : d_qps)

@@ -38,18 +38,31 @@ bool icrc_check::right(const wire::ipv4_flow& flow,
                        std::size_t bytes,
                        std::uint32_t icrc) noexcept
 {
-    const std::uint32_t with_id_0 = wire::icrc_ipv4(flow, 0, d_dont_fragment, bth, bytes);
-    const std::uint32_t difference = with_id_0 ^ icrc;
+    return right(flow, bth, bytes, nullptr, 0, icrc);
+}
+
+bool icrc_check::right(const wire::ipv4_flow& flow,
+                       const std::byte* headers,
+                       std::size_t header_bytes,
+                       const std::byte* payload,
+                       std::size_t payload_bytes,
+                       std::uint32_t icrc) noexcept
+{
+    const auto with_id_0 = [&](bool dont_fragment) {
+        return wire::icrc_ipv4(
+            flow, 0, dont_fragment, headers, header_bytes, payload, payload_bytes);
+    };
+    const std::uint32_t difference = with_id_0(d_dont_fragment) ^ icrc;
     if (difference == 0)
         return accept(0, d_dont_fragment);
-    const wire::icrc_ip_id_solver& ids = solver(bytes);
+    const wire::icrc_ip_id_solver& ids = solver(header_bytes + payload_bytes);
     if (difference == ids.difference(d_expected_id))
         return accept(d_expected_id, d_dont_fragment);
     std::uint16_t ip_id = 0;
     if (ids.solve(difference, ip_id))
         return accept(ip_id, d_dont_fragment);
     const bool other = !d_dont_fragment;
-    if (ids.solve(wire::icrc_ipv4(flow, 0, other, bth, bytes) ^ icrc, ip_id))
+    if (ids.solve(with_id_0(other) ^ icrc, ip_id))
         return accept(ip_id, other);
     return false;
 }

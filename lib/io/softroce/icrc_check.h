@@ -36,6 +36,13 @@ public:
                const std::byte* bth,
                std::size_t bytes,
                std::uint32_t icrc) noexcept;
+    //! The same for a packet in two pieces.
+    bool right(const wire::ipv4_flow& flow,
+               const std::byte* headers,
+               std::size_t header_bytes,
+               const std::byte* payload,
+               std::size_t payload_bytes,
+               std::uint32_t icrc) noexcept;
 
 private:
     const wire::icrc_ip_id_solver& solver(std::size_t bytes) noexcept;

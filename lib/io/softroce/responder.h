@@ -79,6 +79,17 @@ public:
      */
     bool on_packet(const wire::packet& packet, std::int64_t now_ns) noexcept;
 
+    //! Where the payload of the next packets in order would go, as far as that is known
+    //! now.
+    struct landing {
+        std::byte* at = nullptr; //!< nullptr: not known
+        std::size_t room = 0;    //!< bytes up to the end of the slot
+        std::size_t mtu = 0;
+        bool inside = false; //!< of a message
+        wire::psn psn;       //!< of the next packet
+    };
+    landing next_landing() noexcept;
+
     //! Is an acknowledgement to be sent? RC only; several packets are answered by one.
     bool ack_due() const noexcept { return d_ack_due || d_nak_due; }
     //! Fill in AETH, PSN and opcode of the acknowledgement that is due, and clear it.

@@ -96,8 +96,8 @@ void softroce_endpoint::open_unlocked()
     if (d_stopped.load())
         throw config_error("the endpoint was stopped; make a new one");
     resolve();
-    const auto opened =
-        device::open(d_qp->own_address, d_config.socket_buffer_bytes, d_config.wait);
+    const auto opened = device::open(
+        d_qp->own_address, d_config.socket_buffer_bytes, d_config.wait, d_config.receive);
     opened->reserve(*d_qp);
     {
         std::lock_guard<std::mutex> lock(d_send_mutex);
@@ -234,7 +234,7 @@ std::string softroce_endpoint::description() const
     {
         std::lock_guard<std::mutex> lock(d_send_mutex);
         if (d_device)
-            strategy = d_device->has_gro() ? "recvmmsg with UDP GRO" : "recvmmsg";
+            strategy = d_device->strategy();
     }
     const endpoint_config& c = d_config;
     std::string text = std::string("softroce ") + to_string(c.service);

@@ -73,7 +73,7 @@ struct udp_socket::buffers {
     std::vector<std::byte> scratch = std::vector<std::byte>(scratch_bytes);
 };
 
-udp_socket::udp_socket(std::uint32_t address, std::uint32_t buffer_bytes)
+udp_socket::udp_socket(std::uint32_t address, std::uint32_t buffer_bytes, bool gro)
     : d_address(address), d_buffers(std::make_unique<buffers>())
 {
     const std::string where =
@@ -108,7 +108,7 @@ udp_socket::udp_socket(std::uint32_t address, std::uint32_t buffer_bytes)
     socklen_t length = sizeof granted;
     getsockopt(d_fd, SOL_SOCKET, SO_RCVBUF, &granted, &length);
     d_receive_buffer = static_cast<std::uint32_t>(granted);
-    d_gro = setsockopt(d_fd, SOL_UDP, UDP_GRO, &one, sizeof one) == 0;
+    d_gro = gro && setsockopt(d_fd, SOL_UDP, UDP_GRO, &one, sizeof one) == 0;
     const int zero = 0;
     d_gso = setsockopt(d_fd, SOL_UDP, UDP_SEGMENT, &zero, sizeof zero) == 0;
 }

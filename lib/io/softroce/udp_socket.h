@@ -45,9 +45,10 @@ public:
     /*!
      * \param address own address, host byte order
      * \param buffer_bytes asked of the kernel for each direction
+     * \param gro let the kernel join datagrams, if it can
      * \throws os_error port in use (EADDRINUSE), limits; names address and port
      */
-    udp_socket(std::uint32_t address, std::uint32_t buffer_bytes);
+    udp_socket(std::uint32_t address, std::uint32_t buffer_bytes, bool gro = true);
     ~udp_socket();
     udp_socket(const udp_socket&) = delete;
     udp_socket& operator=(const udp_socket&) = delete;

@@ -49,6 +49,8 @@ Connection
                  (listen, connect), 1024 (static)
   memory         where the ring lives: auto, host or cuda:N
   wait           hybrid (spin briefly, then sleep), busy or event
+  receive        how softroce reads: gro (UDP GRO and one copy), scatter (straight into
+                 the ring, a datagram at a time), or auto: the faster
 
 Tags
   tag_every      rx_buffer on every Nth message; 0: only at discontinuities
@@ -104,6 +106,7 @@ source::sptr make(const str_argument& sample,
                   const str_argument& peers,
                   const str_argument& memory,
                   const str_argument& wait,
+                  const str_argument& receive,
                   const int_argument& tag_every,
                   const float_argument& rate,
                   const float_argument& freq)
@@ -127,6 +130,7 @@ source::sptr make(const str_argument& sample,
     c.peers = text_of(peers, "peers");
     c.memory = text_of(memory, "memory");
     c.wait = text_of(wait, "wait");
+    c.receive = text_of(receive, "receive");
     c.tag_every = number_of<unsigned>(tag_every, "tag_every");
     c.rate = real_of(rate, "rate");
     c.freq = real_of(freq, "freq");
@@ -165,6 +169,7 @@ void bind_source(py::module_& m)
              py::arg("peers") = d.peers,
              py::arg("memory") = d.memory,
              py::arg("wait") = d.wait,
+             py::arg("receive") = d.receive,
              py::arg("tag_every") = d.tag_every,
              py::arg("rate") = d.rate,
              py::arg("freq") = d.freq)
