@@ -12,6 +12,7 @@ namespace apps {
 
 namespace {
 constexpr std::uint64_t max_24_bit = 0xffffff;
+constexpr std::uint64_t max_32_bit = 0xffffffff;
 constexpr std::uint64_t max_message_bytes = 1u << 30;
 } // namespace
 
@@ -67,6 +68,11 @@ void connection_options::declare(flags& f)
             0,
             max_24_bit,
             "first packet sequence number that the peer sends (default 0)");
+    f.count("qkey",
+            qkey,
+            0,
+            max_32_bit,
+            "with --service ud: the Q_Key that both sides give (32 bits; 0x... is hex)");
 }
 
 void connection_options::check(const flags& f, bool sends) const
@@ -78,6 +84,13 @@ void connection_options::check(const flags& f, bool sends) const
     if (mtu & (mtu - 1))
         throw usage_error("--mtu='" + std::to_string(mtu) +
                           "': give 256, 512, 1024, 2048 or 4096");
+    if (f.given("qkey") && service != "ud")
+        throw usage_error("--qkey belongs to datagrams: give --service ud, too");
+    if (service == "ud")
+        need(qpn != 0,
+             "--qpn",
+             "--service='ud' has no connection that could be made; give the own queue "
+             "pair number and --source");
     if (qpn == 0) {
         for (const char* name : { "remote-qpn", "psn", "remote-psn" })
             if (f.given(name))

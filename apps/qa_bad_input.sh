@@ -57,7 +57,10 @@ refused 2 "192.0.2.1" send --source 192.0.2.1 --connect "$B" --qpn 17 --remote-q
 refused 2 "no.such.host.invalid" \
     send --source "$A" --connect no.such.host.invalid --qpn 17 --remote-qpn 18 --scene
 refused 2 "verbs" "${GOOD[@]}" --endpoint verbs
-refused 2 "--service=ud" "${GOOD[@]}" --service ud
+refused 2 "--message-bytes=65536 (header included)" "${GOOD[@]}" --service ud
+refused 2 "--qpn is needed" send --connect "$B" --service ud --sample sc16 --file "$WORK/good"
+refused 2 "--qkey belongs to datagrams" "${GOOD[@]}" --qkey 1
+refused 2 "--qkey='0x100000000'" "${GOOD[@]}" --service ud --qkey 0x100000000
 refused 2 "'--scenes' is no flag of gr-rdma send; did you mean --scene?" "${SEND[@]}" --scenes
 
 refused 2 "--out is needed" receive "${RX[@]}"

@@ -71,6 +71,8 @@ const bad_line bad_lines[] = {
     { "--message-bytes 4KB", "--message-bytes='4KB'", "64KiB" },
     { "--psn 0x1000000", "--psn='0x1000000'", "16777215" },
     { "--remote-psn 12x", "--remote-psn='12x'", "whole number" },
+    { "--service ud --qkey 0x100000000", "--qkey='0x100000000'", "4294967295" },
+    { "--qkey 5", "--qkey belongs", "--service ud" },
     { "--rate -1", "--rate='-1'", "at least" },
     { "--rate nan", "--rate='nan'", "2e6" },
     { "--rate 1e400", "--rate='1e400'", "2e6" },
@@ -119,6 +121,7 @@ BOOST_AUTO_TEST_CASE(what_a_connection_needs_is_asked_for)
     BOOST_TEST(said("--connect a --qpn 17").find("--remote-qpn is needed") == 0u);
     BOOST_TEST(said("--source a --qpn 17 --remote-qpn 18").find("--connect is needed") ==
                0u);
+    BOOST_TEST(said("--connect a --service ud").find("--qpn is needed") == 0u);
     for (const char* alone : { "--remote-qpn", "--psn", "--remote-psn" })
         BOOST_TEST(refusal({ "--connect", "a", alone, "5" })
                        .find(std::string(alone) + " belongs to a static connection") ==

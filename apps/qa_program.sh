@@ -100,6 +100,25 @@ wait_for_end $sender 10 || fail "send --listen did not end"
 wait $sender || fail "send --listen ended with $?"
 same "$WORK/out" "$WORK/file" || fail "not the same from a sender that listens"
 
+# Datagrams, by their Q_Key; the receiver knows nothing of its sender.
+for key in "" "--qkey 0x80000001"; do
+    "$GR_RDMA" receive --source "$B" --qpn 0x12 --service ud $key --sample byte \
+        --message-bytes 1000 --buffers 64 --count 10 --out "$WORK/out" >"$WORK/rx" 2>"$WORK/rx.err" &
+    receiver=$!
+    wait_until 10 bound "$B" || fail "receive --service ud did not start: $(cat "$WORK/rx.err")"
+    timeout 30 "$GR_RDMA" send --source "$A" --connect "$B" --qpn 0x11 --remote-qpn 0x12 \
+        --service ud --qkey 3 --scene --sample byte --message-bytes 1000 --count 5 --quiet ||
+        fail "send --service ud ended with $?"
+    timeout 30 "$GR_RDMA" send --source "$A" --connect "$B" --qpn 0x11 --remote-qpn 0x12 \
+        --service ud $key --file "$WORK/file" --sample byte --message-bytes 1000 --quiet ||
+        fail "send --service ud ended with $?"
+    wait_for_end $receiver 20 || fail "receive --service ud did not end"
+    wait $receiver || fail "receive --service ud ended with $?: $(cat "$WORK/rx.err")"
+    same "$WORK/out" "$WORK/file" || fail "not the same through --service ud $key"
+    expect_text "$WORK/rx" "messages=10 bytes=10000 gaps=0" "receive --service ud"
+    expect_text "$WORK/rx" "dropped_qkey=5" "receive --service ud"
+done
+
 # JSON; stdout for data; --quiet.
 pair receive --json --message-bytes 4096 --count 2 --out "$WORK/out" -- \
     --json --scene --message-bytes 4096 --count 2

@@ -153,6 +153,7 @@ endpoint_settings(const send_options& o, const send_plan& plan, std::size_t dept
     e.remote_qpn = static_cast<std::uint32_t>(c.remote_qpn);
     e.psn = static_cast<std::uint32_t>(c.psn);
     e.remote_psn = static_cast<std::uint32_t>(c.remote_psn);
+    e.qkey = static_cast<std::uint32_t>(c.qkey);
     e.mtu = static_cast<std::uint32_t>(c.mtu);
     e.wait = io::parse_wait(c.wait);
     e.receive = io::parse_receive(c.receive);

@@ -105,7 +105,8 @@ class parameters(unittest.TestCase):
                     self.assertEqual(parameter["options"][0], "auto")
 
     def test_numbers_have_units_in_their_labels(self):
-        unitless = {"qpn", "remote_qpn", "psn", "remote_psn", "window_parameter"}
+        unitless = {"qpn", "remote_qpn", "psn", "remote_psn", "qkey",
+                    "window_parameter"}
         for key in BLOCKS:
             for parameter in description(key)["parameters"]:
                 if parameter["dtype"] in ("int", "real") and parameter["id"] not in unitless:
@@ -122,6 +123,8 @@ class parameters(unittest.TestCase):
                         given = {parameter["id"]: option}
                         if parameter["id"] == "window":
                             given["window_parameter"] = "0.5"
+                        if option == "ud":
+                            given.update(connection="static", message_bytes="1024")
                         errors, code, _ = errors_of(key, **given)
                         self.assertEqual(errors, [])
                         eval(code, dict(rdma=rdma, window=window, samp_rate=1e6))
@@ -136,6 +139,9 @@ class parameters(unittest.TestCase):
         self.assertEqual(block.sources[0].item_size, 4 * 64)
 
 
+DATAGRAMS = dict(connection="static", service="ud", message_bytes="1024")
+
+
 class early_refusals(unittest.TestCase):
     def test_what_the_block_would_refuse_is_red_in_the_editor(self):
         for key, wrong in (
@@ -147,7 +153,13 @@ class early_refusals(unittest.TestCase):
                                  *(dict(connection="static", **numbers) for numbers in (
                                      dict(qpn="0"), dict(qpn="1"), dict(qpn="1 << 24"),
                                      dict(remote_qpn="0"), dict(psn="1 << 24"),
-                                     dict(remote_psn="-1"), dict(source="127.0.0.2")))]),
+                                     dict(qpn="2**24 - 1"), dict(remote_psn="-1"),
+                                     dict(source="127.0.0.2"))),
+                                 dict(service="ud", message_bytes="1024"),
+                                 *(dict(DATAGRAMS, **given) for given in (
+                                     dict(message_bytes="1028"), dict(mtu="512"),
+                                     dict(header_bytes="4"), dict(qkey="-1"),
+                                     dict(qkey="2**32"), dict(qpn="1")))]),
                 ("rdma_spectrometer", [dict(length="1000"), dict(length="8"),
                                        dict(length="131072"), dict(vlen="0"),
                                        dict(average="0"), dict(overlap="1024"),
@@ -162,7 +174,9 @@ class early_refusals(unittest.TestCase):
                                  dict(vlen="3", message_bytes="12"), dict(buffers="2"),
                                  dict(header_bytes="28"), dict(rate="0"), dict(tag_every="0"),
                                  dict(connection="connect"), dict(connection="static"),
-                                 dict(qpn="0")]),
+                                 dict(qpn="0"), DATAGRAMS,
+                                 dict(DATAGRAMS, remote_qpn="0", connect="", qkey="0"),
+                                 dict(DATAGRAMS, message_bytes="4096", mtu="4096")]),
                 ("rdma_spectrometer", [{}, dict(length="16"), dict(length="65536"),
                                        dict(overlap="1023"), dict(fftshift="False")])):
             for given in right:

@@ -91,6 +91,13 @@ BOOST_AUTO_TEST_CASE(wrong_parameters_are_refused_by_name)
               c.connect = "";
               c.listen = "127.0.0.9:x";
           } },
+        { "message_bytes=4096", [](source_config& c) { c.service = "ud"; } },
+        { "message_bytes=4124",
+          [](source_config& c) {
+              c.service = "ud";
+              c.mtu = 4096;
+              c.header_bytes = 28;
+          } },
         { "mtu=1500", [](source_config& c) { c.mtu = 1500; } },
         { "memory='cuda:0'", [](source_config& c) { c.memory = "cuda:0"; } },
         { "wait='spin'", [](source_config& c) { c.wait = "spin"; } },

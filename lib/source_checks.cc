@@ -107,6 +107,7 @@ io::endpoint_config endpoint_settings(const source_config& c)
     e.remote_qpn = c.remote_qpn;
     e.psn = c.psn;
     e.remote_psn = c.remote_psn;
+    e.qkey = c.qkey;
     e.mtu = c.mtu;
     e.peers = c.peers;
     e.wait = io::parse_wait(c.wait);

@@ -250,7 +250,7 @@ private:
         if (d_counts.rnr_naks_sent.value() != rnr)
             FUZZ_REQUIRE(d_slots.empty());
         d_highest = std::max(d_highest, index);
-        if (d_config.service == io::service_type::ud && p.payload_bytes <= d_config.mtu)
+        if (d_config.service == io::service_type::ud)
             d_right.drop(d_counts.messages_dropped_no_slot.value() - no_slot +
                          d_counts.dropped_length.value() - too_long);
 

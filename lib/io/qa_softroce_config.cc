@@ -90,13 +90,30 @@ BOOST_AUTO_TEST_CASE(softroce_refuses_what_cannot_be)
         { { "qpn is missing", "remote_qpn" }, [](auto& c) { c.qpn = 0; } },
         { { "listen='127.0.0.1:7471'", "static" },
           [](auto& c) { c.listen = "127.0.0.1:7471"; } },
-        { { "qpn=1 ", "2 to 16777215" }, [](auto& c) { c.qpn = 1; } },
+        { { "qpn=1 ", "2 to 16777214" }, [](auto& c) { c.qpn = 1; } },
+        { { "qpn=16777215 ", "multicast", "2 to 16777214" },
+          [](auto& c) { c.qpn = 0xffffff; } },
         { { "qpn=16777216", "24 bits" }, [](auto& c) { c.qpn = 1 << 24; } },
         { { "remote_qpn=16777216" }, [](auto& c) { c.remote_qpn = 1 << 24; } },
         { { "remote_qpn is missing" }, [](auto& c) { c.remote_qpn = 0; } },
         { { "psn=4294967295", "24 bits" }, [](auto& c) { c.psn = ~0u; } },
         { { "remote_psn=16777216" }, [](auto& c) { c.remote_psn = 1 << 24; } },
-        { { "service=ud", "rc or uc" }, [](auto& c) { c.service = service_type::ud; } },
+        { { "qpn is missing", "service=ud", "give qpn" },
+          [](auto& c) {
+              c.service = service_type::ud;
+              c.qpn = c.remote_qpn = 0;
+          } },
+        { { "message_bytes", "1025", "at most mtu=1024" },
+          [](auto& c) {
+              c.service = service_type::ud;
+              c.message_bytes = 1025;
+          } },
+        { { "message_bytes", "4097", "at most mtu=4096" },
+          [](auto& c) {
+              c.service = service_type::ud;
+              c.mtu = 4096;
+              c.message_bytes = 4097;
+          } },
         { { "connect is missing" }, [](auto& c) { c.connect.clear(); } },
         { { "source is missing" },
           [](auto& c) {

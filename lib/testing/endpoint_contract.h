@@ -18,6 +18,8 @@
  *         make(io::endpoint_config common);
  *         // Does an end learn that its peer was stopped?
  *         static constexpr bool tells_the_end;
+ *         // Is there service=ud?
+ *         static constexpr bool has_datagrams;
  *     };
  *
  * Starting and stopping is in endpoint_contract_life.h.
@@ -39,6 +41,16 @@ inline io::endpoint_config contract_config(io::service_type service,
 
 constexpr io::service_type both_services[] = { io::service_type::rc,
                                                io::service_type::uc };
+
+//! Those of an endpoint, for messages that are one packet.
+template <typename Factory>
+std::vector<io::service_type> services_of_packets()
+{
+    std::vector<io::service_type> out(std::begin(both_services), std::end(both_services));
+    if (Factory::has_datagrams)
+        out.push_back(io::service_type::ud);
+    return out;
+}
 
 /*!
  * Send a message of each length and compare what comes, \p depth of them in flight, never
@@ -105,6 +117,21 @@ void messages_of_all_lengths_arrive()
 }
 
 template <typename Factory>
+void messages_of_one_packet_arrive()
+{
+    for (const io::service_type service : services_of_packets<Factory>())
+        for (const std::uint32_t mtu : { 256u, 4096u })
+            for (const std::uint32_t header : { 0u, 100u }) {
+                io::endpoint_config c = contract_config(service);
+                c.mtu = mtu;
+                c.header_bytes = header;
+                endpoint_pair<Factory> p(c, mtu, c.recv_depth);
+                send_and_compare(
+                    p, { 1, mtu - 1, mtu, 0, 2, 3, 100, 101, 99, mtu - 2, mtu - 3, 5 });
+            }
+}
+
+template <typename Factory>
 void slots_are_used_again_and_again()
 {
     for (const io::service_type service : both_services)
@@ -151,6 +178,28 @@ void immediates_are_handed_over()
                                                   : io::wc_opcode::send)));
             if (value != 0)
                 BOOST_TEST(got.immediate == value);
+        }
+    }
+}
+
+template <typename Factory>
+void immediates_of_one_packet_are_handed_over()
+{
+    for (const io::service_type service : services_of_packets<Factory>()) {
+        endpoint_pair<Factory> p(contract_config(service), 1024, 4);
+        p.b->post(0, 4);
+        p.start();
+        p.a->send(pattern(1, 1024), true, 0x01020304);
+        p.a->send({}, true, 0);
+        p.a->send(pattern(2, 10));
+        for (const std::uint32_t bytes : { 1024u, 0u, 10u }) {
+            const io::completion got = p.b->next();
+            BOOST_TEST(got.bytes == bytes);
+            BOOST_TEST(got.has_immediate == (bytes != 10));
+            BOOST_TEST((got.opcode == (bytes != 10 ? io::wc_opcode::send_immediate
+                                                   : io::wc_opcode::send)));
+            if (got.has_immediate)
+                BOOST_TEST(got.immediate == (bytes == 1024 ? 0x01020304u : 0u));
         }
     }
 }
@@ -334,6 +383,8 @@ void no_more_is_taken_than_the_depth()
 #define RDMA_ENDPOINT_CONTRACT(factory)                                        \
     BOOST_AUTO_TEST_SUITE(factory##_contract)                                  \
     RDMA_ENDPOINT_CASE(factory, messages_of_all_lengths_arrive)                \
+    RDMA_ENDPOINT_CASE(factory, messages_of_one_packet_arrive)                 \
+    RDMA_ENDPOINT_CASE(factory, immediates_of_one_packet_are_handed_over)      \
     RDMA_ENDPOINT_CASE(factory, slots_are_used_again_and_again)                \
     RDMA_ENDPOINT_CASE(factory, headers_are_split_off)                         \
     RDMA_ENDPOINT_CASE(factory, immediates_are_handed_over)                    \

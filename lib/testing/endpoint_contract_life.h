@@ -59,7 +59,7 @@ inline void check_stop(contract_end& e,
 template <typename Factory>
 void states_follow_one_another()
 {
-    for (const io::service_type service : both_services) {
+    for (const io::service_type service : services_of_packets<Factory>()) {
         endpoint_pair<Factory> p(contract_config(service), 1000, 4);
         BOOST_TEST((p.b->ep->state() == io::endpoint_state::idle));
         p.b->post(0, 4);
@@ -94,7 +94,7 @@ void states_follow_one_another()
 template <typename Factory>
 void stops_before_it_connects()
 {
-    for (const io::service_type service : both_services)
+    for (const io::service_type service : services_of_packets<Factory>())
         for (const int how : { 0, 1, 2 }) {
             endpoint_pair<Factory> p(contract_config(service), 1000, 4);
             p.b->post(0, 3);
@@ -116,7 +116,7 @@ void stops_before_it_connects()
 template <typename Factory>
 void stops_while_connected()
 {
-    for (const io::service_type service : both_services) {
+    for (const io::service_type service : services_of_packets<Factory>()) {
         endpoint_pair<Factory> p(contract_config(service), 1000, 4);
         p.b->post(0, 4);
         p.start();

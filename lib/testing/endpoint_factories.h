@@ -30,6 +30,7 @@ inline std::string fresh_address(unsigned n)
 
 struct inproc_endpoints {
     static constexpr bool tells_the_end = true;
+    static constexpr bool has_datagrams = false;
     std::pair<io::endpoint_config, io::endpoint_config> make(io::endpoint_config common)
     {
         const std::string n = std::to_string(fresh_number());
@@ -44,6 +45,7 @@ struct inproc_endpoints {
 
 struct softroce_endpoints {
     static constexpr bool tells_the_end = false; // nobody says goodbye
+    static constexpr bool has_datagrams = true;
     std::pair<io::endpoint_config, io::endpoint_config> make(io::endpoint_config common)
     {
         const unsigned n = fresh_number();
@@ -54,7 +56,7 @@ struct softroce_endpoints {
         common.remote_qpn = 0x2000 + n;
         common.psn = 0xffffff - n % 64; // wraps soon
         common.remote_psn = 0x123456;
-        if (common.service == io::service_type::uc && common.rate_bytes == 0)
+        if (common.service != io::service_type::rc && common.rate_bytes == 0)
             common.rate_bytes = 200e6;
         io::endpoint_config other = common;
         std::swap(other.source, other.connect);
@@ -76,11 +78,12 @@ struct softroce_scatter_endpoints : softroce_endpoints {
 //! The same by the connection manager: a calls, b listens.
 struct softroce_cm_endpoints {
     static constexpr bool tells_the_end = true;
+    static constexpr bool has_datagrams = false;
     std::pair<io::endpoint_config, io::endpoint_config> make(io::endpoint_config common)
     {
         const unsigned n = fresh_number();
         common.endpoint = "softroce";
-        if (common.service == io::service_type::uc && common.rate_bytes == 0)
+        if (common.service != io::service_type::rc && common.rate_bytes == 0)
             common.rate_bytes = 200e6;
         io::endpoint_config caller = common;
         caller.source = fresh_address(2 * n);

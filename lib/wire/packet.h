@@ -12,6 +12,8 @@ namespace gr {
 namespace rdma {
 namespace wire {
 
+//! Destination QP of packets to a multicast group (InfiniBand spec vol. 1, 10.5.1).
+constexpr std::uint32_t multicast_qpn = 0xffffff;
 constexpr std::uint16_t roce_udp_port = 4791; //!< RoCEv2 annex A17
 constexpr std::size_t bth_bytes = 12;
 constexpr std::size_t deth_bytes = 8;

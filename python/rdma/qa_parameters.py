@@ -39,7 +39,10 @@ BAD_SOURCE = [
     (dict(receive="mmap"), "receive", "mmap", "auto, gro or scatter"),
     (dict(rate=-1), "rate", "-1", "0"),
     (dict(rate=float("nan")), "rate", "nan", "0"),
-    (dict(qpn=1), "qpn", "1", "2 to 16777215"),
+    (dict(qpn=1), "qpn", "1", "2 to 16777214"),
+    (dict(qpn=0xffffff), "qpn", "16777215", "2 to 16777214"),
+    (dict(qkey=-1), "qkey", "-1", "0 or more"),
+    (dict(qkey=1 << 32), "qkey", "4294967296", "4294967295"),
     (dict(qpn=0), "qpn", "missing", "needs both"),
     (dict(listen="127.5.2.1"), "listen", "127.5.2.1", "leave qpn out"),
     (dict(listen="127.5.2.1", qpn=0, remote_qpn=0), "listen", "127.5.2.1", "one of them"),
@@ -47,7 +50,12 @@ BAD_SOURCE = [
     (dict(connect="127.5.2.1:0", qpn=0, remote_qpn=0), "connect", "127.5.2.1:0", "65535"),
     (dict(peers="127.5.2.9", qpn=0, remote_qpn=0), "peers", "127.5.2.9", "listen"),
     (dict(endpoint="verbs"), "endpoint", "verbs", "softroce"),
-    (dict(service="ud"), "service", "ud", "rc or uc"),
+    (dict(service="ud"), "message_bytes", "65536", "at most mtu=1024"),
+    (dict(service="ud", mtu=4096, message_bytes=4096, header_bytes=4), "message_bytes", "4100",
+     "at most mtu=4096"),
+    (dict(service="ud", qpn=0), "qpn", "service=ud", "give qpn"),
+    (dict(service="ud", message_bytes=1024, connect="", source=""), "source", "missing",
+     "own address"),
 ]
 
 BAD_SPECTROMETER = [
@@ -114,6 +122,8 @@ class wrong_parameters(unittest.TestCase):
 class right_parameters(unittest.TestCase):
     def test_second_values_are_accepted(self):
         for given in (dict(endpoint="softroce"), dict(service="rc"), dict(mtu=4096),
+                      dict(service="ud", message_bytes=1024, qkey=0, connect="", remote_qpn=0),
+                      dict(service="ud", message_bytes=4096, mtu=4096, qkey=0xffffffff),
                       dict(memory="host"), dict(wait="busy"), dict(wait="event"),
                       dict(tag_every=0), dict(header_bytes=28), dict(psn=0xffffff),
                       dict(buffers=2), dict(source=""), dict(connect=""), dict(freq=-100),

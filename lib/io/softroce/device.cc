@@ -129,7 +129,7 @@ void device::reserve(queue_pair& qp)
     d_reserved.push_back(&qp);
 }
 
-// Random, so that an old peer's packets miss; 0 and 1 are taken, and 24 bits are all.
+// Random, so that an old peer's packets miss; 0, 1 and the last of the 24 bits are taken.
 void device::draw_qpn(queue_pair& qp) const
 {
     std::random_device entropy;
@@ -140,7 +140,7 @@ void device::draw_qpn(queue_pair& qp) const
     };
     do {
         qp.qpn = entropy() & 0xffffff;
-    } while (qp.qpn < 2 || taken(qp.qpn));
+    } while (qp.qpn < 2 || qp.qpn == wire::multicast_qpn || taken(qp.qpn));
 }
 
 void device::add(queue_pair& qp)

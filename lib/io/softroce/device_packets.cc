@@ -201,7 +201,7 @@ bool device::send_requests(queue_pair& qp, std::int64_t now_ns) noexcept
         qp.sendable.ring();
     if (sent == 0)
         return false;
-    if (qp.service == service_type::uc && // nobody answers
+    if (qp.service != service_type::rc && // nobody answers
         qp.state.load(std::memory_order_relaxed) == endpoint_state::connecting)
         qp.set_state(endpoint_state::connected, "");
     return true;

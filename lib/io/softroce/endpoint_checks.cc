@@ -4,6 +4,7 @@
 
 #include "io/softroce/ipv4.h"
 #include "wire/cma.h"
+#include "wire/packet.h"
 
 #include <cmath>
 #include <gnuradio/rdma/error.h>
@@ -17,6 +18,7 @@ namespace softroce {
 namespace {
 
 constexpr std::uint32_t most_24_bits = 0xffffff;
+constexpr std::uint32_t default_static_mtu = 1024;
 constexpr std::uint64_t most_depth = 1 << 20;
 constexpr std::uint64_t most_message_bytes = 1 << 30;
 constexpr std::int64_t longest_ack_timeout_ns = INT64_C(8796093022208); // code 31 of CMs
@@ -26,6 +28,18 @@ void check_24_bits(const char* name, std::uint32_t value)
     if (value > most_24_bits)
         throw config_error(std::string(name) + "=" + std::to_string(value) +
                            " has more than 24 bits; 0 to 16777215 are possible");
+}
+
+// A datagram is one packet: longer messages could neither be sent nor received.
+void check_datagrams(const endpoint_config& c)
+{
+    const std::uint32_t mtu = c.mtu != 0 ? c.mtu : default_static_mtu;
+    if (c.message_bytes > mtu)
+        throw config_error("message_bytes=" + std::to_string(c.message_bytes) +
+                           " (header included) is longer than a datagram; service=ud "
+                           "carries at most mtu=" +
+                           std::to_string(mtu) +
+                           " bytes in a message, and mtu is at most 4096");
 }
 
 void check_static(const endpoint_config& c)
@@ -39,19 +53,21 @@ void check_static(const endpoint_config& c)
     check_24_bits("remote_qpn", c.remote_qpn);
     check_24_bits("psn", c.psn);
     check_24_bits("remote_psn", c.remote_psn);
-    if (c.qpn == 1)
-        throw config_error("qpn=1 is the connection manager's; use 2 to 16777215");
+    if (c.qpn == 1 || c.qpn == wire::multicast_qpn)
+        throw config_error("qpn=" + std::to_string(c.qpn) +
+                           (c.qpn == 1 ? " is the connection manager's"
+                                       : " stands for the members of a multicast group") +
+                           "; use 2 to 16777214");
     if (c.remote_qpn == 0 && c.service == service_type::rc)
         throw config_error(
             "remote_qpn is missing: an RC connection needs the peer's QPN");
-    if (c.service == service_type::ud)
-        throw config_error("service=ud is not possible on a static softroce connection; "
-                           "use rc or uc");
     if (c.connect.empty() && c.source.empty())
         throw config_error("source is missing: give the own address to receive on");
     if (c.connect.empty() && c.service == service_type::rc)
         throw config_error(
             "connect is missing: an RC connection needs the peer's address");
+    if (c.service == service_type::ud)
+        check_datagrams(c);
     if (c.connect.find(':') != std::string::npos)
         throw config_error("connect='" + c.connect +
                            "' has a port; a static connection has none, RoCEv2 is always "
@@ -71,6 +87,9 @@ void check_range(const char* name,
 
 void check_cm(const endpoint_config& c)
 {
+    if (c.service == service_type::ud)
+        throw config_error("qpn is missing: service=ud has no connection that could be "
+                           "made; give qpn, 2 to 16777214, and source");
     if (c.remote_qpn != 0)
         throw config_error("qpn is missing: remote_qpn=" + std::to_string(c.remote_qpn) +
                            " makes a static connection, which needs both");
@@ -84,9 +103,6 @@ void check_cm(const endpoint_config& c)
                       "' do not go together; give one of them");
     split_host_port(c.listen, default_port, "listen");
     split_host_port(c.connect, default_port, "connect");
-    if (c.service == service_type::ud)
-        throw config_error(
-            "service=ud is not possible on a softroce connection; use rc or uc");
     if (c.private_data.size() > wire::cma_req_consumer_bytes)
         throw config_error("private_data has " + std::to_string(c.private_data.size()) +
                            " bytes; at most " +

@@ -38,7 +38,7 @@ struct queue_pair {
     std::uint32_t qpn;
     std::uint32_t dest_qpn;
     std::uint32_t own_address = 0;
-    std::uint32_t peer_address = 0; //!< 0: any (UC only)
+    std::uint32_t peer_address = 0; //!< 0: any (UC and UD only)
 
     responder::slot_queue slots;
     responder::completion_queue completions;

@@ -43,7 +43,9 @@ constexpr bool is_far(std::int32_t ahead) noexcept
  * RC follows InfiniBand spec vol. 1, 9.7.4 and 9.7.5: in-order delivery, one NAK per
  * missing PSN, RNR NAK when a message starts and no slot is posted, duplicates
  * acknowledged again. UC follows 9.8.2: a message with a missing packet is dropped; the
- * next completion says what was lost. UD (9.8.3): one packet is one message.
+ * next completion says what was lost. UD (9.8.3): one packet is one message,
+ * whoever sent it, and its PSN says nothing; what finds no slot, or is longer than slot
+ * or MTU, is lost with known bytes.
  *
  * RDMA WRITE (RC, UC): memory addresses count from the ring's first byte. A WRITE must
  * lie inside the next posted slot, so that it cannot touch what a reader still reads;

@@ -78,10 +78,6 @@ void responder::on_datagram(const wire::packet& p, std::int64_t now_ns) noexcept
         d_counts.dropped_qkey.add();
         return;
     }
-    if (p.payload_bytes > d_config.mtu) {
-        d_counts.dropped_length.add();
-        return;
-    }
     d_heard = true;
     const auto lose = [&](gap_reason reason) {
         drop_message(reason);
@@ -89,12 +85,13 @@ void responder::on_datagram(const wire::packet& p, std::int64_t now_ns) noexcept
         ++d_lost.messages;
         d_lost.bytes += p.payload_bytes;
     };
-    if (!open_message(now_ns)) {
+    const bool too_long = p.payload_bytes > d_config.mtu;
+    if (!too_long && !open_message(now_ns)) {
         d_counts.messages_dropped_no_slot.add();
         lose(gap_reason::no_slot);
         return;
     }
-    if (!accept_payload(p)) {
+    if (too_long || !accept_payload(p)) {
         d_counts.dropped_length.add();
         lose(gap_reason::length_error);
         return;
@@ -165,6 +162,8 @@ gap responder::sized(wire::psn end) const noexcept
 
 gap responder::pending_gap() const noexcept
 {
+    if (d_config.service == service_type::ud)
+        return d_lost;
     if (!d_in_message)
         return sized(d_expected);
     gap g; // a message began and never ended

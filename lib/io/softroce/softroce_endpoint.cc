@@ -67,6 +67,8 @@ void softroce_endpoint::resolve()
         qp.own_address = c.source.empty() ? route_source_ipv4(qp.peer_address)
                                           : resolve_own_ipv4(c.source, "source");
     }
+    // A static receiver that names no peer may hear several, or another one later.
+    qp.icrc = icrc_check(qp.uses_cm || qp.peer_address != 0);
     if (!qp.uses_cm && qp.own_address == qp.peer_address && c.qpn == c.remote_qpn)
         throw config_error(
             "source and connect are both " + ipv4_text(qp.own_address) +

@@ -37,7 +37,7 @@ Stream
 
 Connection
   endpoint       auto, softroce (RoCEv2 in user space), verbs or inproc
-  service        rc, uc or ud
+  service        rc, uc or ud. ud is static, and a message is at most mtu bytes
   source         own address, such as 127.0.0.1
   listen         HOST[:PORT]: wait for a peer to connect (port 18515 unless given)
   connect        HOST[:PORT]: call a peer that listens; the peer's HOST if static
@@ -45,6 +45,7 @@ Connection
   qpn, psn       own queue pair number, and the first PSN that this side sends (24 bits)
   remote_qpn, remote_psn
                  the peer's. qpn given: a static connection, both sides told all numbers
+  qkey           ud: the Q_Key that both sides must give (32 bits)
   mtu            path MTU in bytes: 256, 512, 1024, 2048 or 4096; 0: what fits
                  (listen, connect), 1024 (static)
   memory         where the ring lives: auto, host or cuda:N
@@ -102,6 +103,7 @@ source::sptr make(const str_argument& sample,
                   const int_argument& remote_qpn,
                   const int_argument& psn,
                   const int_argument& remote_psn,
+                  const int_argument& qkey,
                   const int_argument& mtu,
                   const str_argument& peers,
                   const str_argument& memory,
@@ -126,6 +128,7 @@ source::sptr make(const str_argument& sample,
     c.remote_qpn = number_of<std::uint32_t>(remote_qpn, "remote_qpn");
     c.psn = number_of<std::uint32_t>(psn, "psn");
     c.remote_psn = number_of<std::uint32_t>(remote_psn, "remote_psn");
+    c.qkey = number_of<std::uint32_t>(qkey, "qkey");
     c.mtu = number_of<std::uint32_t>(mtu, "mtu");
     c.peers = text_of(peers, "peers");
     c.memory = text_of(memory, "memory");
@@ -165,6 +168,7 @@ void bind_source(py::module_& m)
              py::arg("remote_qpn") = d.remote_qpn,
              py::arg("psn") = d.psn,
              py::arg("remote_psn") = d.remote_psn,
+             py::arg("qkey") = d.qkey,
              py::arg("mtu") = d.mtu,
              py::arg("peers") = d.peers,
              py::arg("memory") = d.memory,
