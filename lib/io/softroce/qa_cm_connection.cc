@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(data_stands_for_a_lost_rtu)
     e.a.connect(e.now);
     e.exchange();
     BOOST_TEST((e.b.state() == cm_state::rep_sent));
-    e.b.on_data();
+    e.b.on_data(e.now);
     BOOST_TEST(e.up());
     BOOST_TEST((e.b.deadline() == INT64_MAX));
 }
