@@ -222,8 +222,10 @@ void responder::place(const std::byte* data, std::size_t bytes) noexcept
         bytes -= n;
         at += n;
     }
+    if (bytes == 0)
+        return;
     std::byte* const to = d_ring.host + d_slot.offset + (at - d_config.header_bytes);
-    if (bytes != 0 && data != to) // read straight into its place
+    if (data != to) // else it was read straight into its place
         std::memcpy(to, data, bytes);
 }
 
@@ -234,8 +236,10 @@ responder::landing responder::next_landing() noexcept
     l.inside = d_in_message;
     l.psn = d_expected;
     const recv_slot* slot = d_in_message ? &d_slot : d_slots.front();
-    if (!slot || (d_in_message && d_writing) || d_config.header_bytes != 0 ||
-        d_config.service == service_type::ud || !slot_is_inside(*slot))
+    // Nor where a WRITE has left what nobody may write over.
+    if (!slot || d_written != 0 || (d_in_message && d_writing) ||
+        d_config.header_bytes != 0 || d_config.service == service_type::ud ||
+        !slot_is_inside(*slot))
         return l;
     const std::uint64_t filled = d_in_message ? d_received : 0;
     l.at = d_ring.host + slot->offset + filled;
