@@ -130,6 +130,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t byte
         uniform = std::min(uniform, config.mtu);
     config.message_bytes = kind & 2 ? uniform : 0;
     responder_bench b(config, depth, uniform);
+    b.scatters = kind & 4;
     if (uniform != 0)
         play_stream(in, b);
     else

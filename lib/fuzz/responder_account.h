@@ -77,6 +77,25 @@ public:
     }
     void drop(std::uint64_t datagrams) { d_dropped += datagrams; }
 
+    //! Bytes that were read to \p at before anybody looked at them: they may stand where
+    //! the next payload is expected, and destroy nothing that was accepted.
+    void guess(const io::softroce::responder::landing& at,
+               const std::byte* ring,
+               const std::byte* data,
+               std::size_t bytes)
+    {
+        const auto next = std::find_if(
+            waiting.begin(), waiting.end(), [](const slot_state& s) { return s.inside; });
+        FUZZ_REQUIRE(next != waiting.end());
+        const std::uint64_t from = static_cast<std::uint64_t>(at.at - ring);
+        FUZZ_REQUIRE(from == next->slot.offset + (at.inside ? d_received : 0));
+        FUZZ_REQUIRE(bytes <= at.room &&
+                     from + at.room == next->slot.offset + next->slot.bytes);
+        FUZZ_REQUIRE(d_written == 0); // a WRITE that has ended
+        if (bytes != 0)
+            std::memcpy(&d_ring[from], data, bytes);
+    }
+
     // A slot outside the memory comes back at once.
     void refuse_slot()
     {

@@ -115,6 +115,8 @@ public:
         const bytes_t payload = payload_of(p.bth.psn, bytes);
         p.payload = payload.data();
         p.payload_bytes = bytes;
+        if (scatters)
+            scatter(p);
         offer(p, index);
     }
 
@@ -200,6 +202,9 @@ public:
                : d_config.service == io::service_type::uc ? wire::service::uc
                                                           : wire::service::ud;
     }
+    //! Read payloads straight to where the next one is expected, as a device may.
+    bool scatters = false;
+
     std::int64_t packets_each() const
     {
         return std::max<std::int64_t>(1, (d_uniform + d_config.mtu - 1) / d_config.mtu);
@@ -232,6 +237,23 @@ private:
         d_counts.for_each(
             [&sum](const char*, const char*, std::uint64_t n) { sum += n; });
         return sum;
+    }
+
+    // What is not the expected packet is taken from elsewhere.
+    void scatter(wire::packet& p)
+    {
+        const io::softroce::responder::landing l = d_rx.next_landing();
+        if (!l.at)
+            return;
+        const std::size_t guessed = std::min(l.mtu, l.room);
+        const std::size_t n = std::min(guessed, p.payload_bytes);
+        d_right.guess(l, d_ring.data(), p.payload, n);
+        if (n != 0)
+            std::memcpy(l.at, p.payload, n);
+        const wire::opcode_traits& t = wire::traits(p.bth.opcode);
+        if (t.is_send && t.header_bytes == wire::bth_bytes && p.bth.pad == 0 &&
+            p.payload_bytes == guessed && t.starts != l.inside && p.bth.psn == l.psn)
+            p.payload = l.at;
     }
 
     void offer(const wire::packet& p, std::int64_t index)
