@@ -134,7 +134,7 @@ void flags::count(const char* name,
 {
     add(name,
         "N",
-        value ? std::to_string(value) : "",
+        value != 0 && value != UINT64_MAX ? std::to_string(value) : "",
         help,
         [&value, min, max](const std::string& flag, const std::string& t) {
             value = parse_count(flag, t, min, max);

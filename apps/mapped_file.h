@@ -32,8 +32,8 @@ public:
 
     /*!
      * From now on, whoever touches a part of the file that is gone ends the program with
-     * code 1 and \p last_words on stderr. One file of the process at a time: the last call
-     * holds.
+     * code 1 and \p last_words on stderr. One file of the process at a time: the last
+     * call holds.
      */
     void end_if_cut(const std::string& last_words) const;
 

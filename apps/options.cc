@@ -50,6 +50,7 @@ void connection_options::declare(flags& f)
              wait,
              { "hybrid", "busy", "event" },
              "how to wait for the network (spin briefly then sleep, spin, sleep)");
+    f.count("pump-cpu", pump_cpu, 0, 65535, "bind softroce's thread to that CPU");
     f.choice("receive",
              receive,
              { "auto", "gro", "scatter" },

@@ -36,6 +36,12 @@ struct connection_options {
     std::uint64_t mtu = 0; //!< 0: not given
     std::string wait = "hybrid";
     std::string receive = "auto";
+    std::uint64_t pump_cpu = UINT64_MAX; //!< not given
+    //! As the blocks take it: -1 if not given.
+    int bound_cpu() const
+    {
+        return pump_cpu == UINT64_MAX ? -1 : static_cast<int>(pump_cpu);
+    }
 
     void declare(flags& f);
     //! \param sends a sender, or a reliable receiver, must know its peer

@@ -56,6 +56,7 @@ source_config make_source_config(const connection_options& connection,
     c.memory = ring.memory;
     c.wait = connection.wait;
     c.receive = connection.receive;
+    c.pump_cpu = connection.bound_cpu();
     c.tag_every = 0; // discontinuities are all that the program reads
     c.rate = stream.rate;
     c.freq = stream.freq;

@@ -157,6 +157,7 @@ endpoint_settings(const send_options& o, const send_plan& plan, std::size_t dept
     e.mtu = static_cast<std::uint32_t>(c.mtu);
     e.wait = io::parse_wait(c.wait);
     e.receive = io::parse_receive(c.receive);
+    e.pump_cpu = c.bound_cpu();
     e.message_bytes = o.stream.message_bytes;
     e.send_depth = static_cast<std::uint32_t>(depth);
     e.faults = o.faults.config();

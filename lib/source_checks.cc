@@ -112,6 +112,7 @@ io::endpoint_config endpoint_settings(const source_config& c)
     e.peers = c.peers;
     e.wait = io::parse_wait(c.wait);
     e.receive = io::parse_receive(c.receive);
+    e.pump_cpu = c.pump_cpu;
     e.header_bytes = static_cast<std::uint32_t>(c.header_bytes);
     e.message_bytes = c.message_bytes + c.header_bytes;
     const auto api = mem::system_mapping_api();

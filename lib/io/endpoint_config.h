@@ -56,6 +56,7 @@ struct endpoint_config {
     std::uint32_t mtu = 0;        //!< path MTU, bytes; 0: 1024 (static), what fits (CM)
     wait_mode wait = wait_mode::hybrid;
     receive_strategy receive = receive_strategy::automatic;
+    int pump_cpu = -1; //!< softroce: the CPU that its thread is bound to; -1: any
     std::uint32_t header_bytes = 0; //!< of each message, into the header region
     std::uint32_t recv_depth = 64;  //!< receives that may be posted at once
     std::uint32_t send_depth = 64;  //!< sends that may be queued at once

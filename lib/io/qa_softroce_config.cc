@@ -11,9 +11,13 @@
 #include <arpa/inet.h>
 #include <cerrno>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <netinet/in.h>
+#include <sched.h>
 #include <string>
 #include <sys/socket.h>
 #include <thread>
@@ -296,4 +300,36 @@ BOOST_AUTO_TEST_CASE(threads_may_open_and_close_one_address)
     for (std::thread& t : threads)
         t.join();
     BOOST_TEST(failed == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(the_pump_runs_on_the_cpu_that_was_asked_for)
+{
+    cpu_set_t allowed;
+    BOOST_REQUIRE(sched_getaffinity(0, sizeof allowed, &allowed) == 0);
+    int last = -1;
+    for (int c = 0; c < CPU_SETSIZE; ++c)
+        if (CPU_ISSET(c, &allowed))
+            last = c;
+    auto configs = gr::rdma::testing::softroce_endpoints().make({});
+    configs.first.pump_cpu = last;
+    const auto bound = make_endpoint(configs.first);
+    bound->open();
+    // The thread binds itself: wait for one of this process that is bound to just that
+    // CPU.
+    const std::string want = "Cpus_allowed_list:\t" + std::to_string(last) + "\n";
+    bool found = false;
+    for (int look = 0; look < 2000 && !found; ++look) {
+        for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+            std::ifstream status(task.path() / "status");
+            std::string text((std::istreambuf_iterator<char>(status)), {});
+            found = found || text.find(want) != std::string::npos;
+        }
+        std::this_thread::yield();
+    }
+    BOOST_TEST((found || CPU_COUNT(&allowed) == 1));
+    configs.second.pump_cpu = CPU_SETSIZE + 5;
+    const auto nowhere = make_endpoint(configs.second);
+    BOOST_CHECK_EXCEPTION(nowhere->open(), config_error, [](const config_error& e) {
+        return std::string(e.what()).find("pump_cpu=") == 0;
+    });
 }

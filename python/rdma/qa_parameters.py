@@ -37,6 +37,7 @@ BAD_SOURCE = [
     (dict(memory="gpu"), "memory", "gpu", "host"),
     (dict(wait="spin"), "wait", "spin", "hybrid"),
     (dict(receive="mmap"), "receive", "mmap", "auto, gro or scatter"),
+    (dict(pump_cpu=-2), "pump_cpu", "-2", "-1"),
     (dict(rate=-1), "rate", "-1", "0"),
     (dict(rate=float("nan")), "rate", "nan", "0"),
     (dict(qpn=1), "qpn", "1", "2 to 16777214"),

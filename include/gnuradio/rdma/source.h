@@ -43,6 +43,7 @@ struct RDMA_API source_config {
 
     std::string memory = "auto";  //!< auto, host or cuda:N
     std::string wait = "hybrid";  //!< hybrid, busy or event
+    int pump_cpu = -1;            //!< softroce: CPU that its thread is bound to; -1: any
     std::string receive = "auto"; //!< softroce reads by gro or scatter; auto: the faster
 
     //! rx_buffer tag on every Nth message; 0: only at discontinuities.

@@ -12,7 +12,9 @@
 #include <gnuradio/rdma/error.h>
 #include <map>
 #include <poll.h>
+#include <pthread.h>
 #include <random>
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -44,12 +46,27 @@ device_registry& registry()
     return *r;
 }
 
+void check_cpu(int cpu)
+{
+    if (cpu < 0)
+        return;
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    sched_getaffinity(0, sizeof allowed, &allowed);
+    if (cpu < CPU_SETSIZE && CPU_ISSET(cpu, &allowed))
+        return;
+    std::string known;
+    for (int c = 0; c < CPU_SETSIZE; ++c)
+        if (CPU_ISSET(c, &allowed))
+            known += (known.empty() ? "" : ", ") + std::to_string(c);
+    throw config_error("pump_cpu=" + std::to_string(cpu) +
+                       " is no CPU that this process may use; use one of " + known +
+                       ", or -1 for any");
+}
+
 } // namespace
 
-std::shared_ptr<device> device::open(std::uint32_t address,
-                                     std::uint32_t buffer_bytes,
-                                     wait_mode wait,
-                                     receive_strategy strategy)
+std::shared_ptr<device> device::open(std::uint32_t address, const device_config& config)
 {
     device_registry& r = registry();
     std::unique_lock<std::mutex> lock(r.mutex);
@@ -57,9 +74,16 @@ std::shared_ptr<device> device::open(std::uint32_t address,
     std::shared_ptr<device> existing;
     r.changed.wait(lock, [&] { return (existing = known.users.lock()) || !known.alive; });
     if (existing) {
-        const bool other = strategy == receive_strategy::scatter ? !existing->d_scatter
-                           : strategy == receive_strategy::gro   ? !!existing->d_scatter
-                                                                 : false;
+        const bool other =
+            config.receive == receive_strategy::scatter ? !existing->d_scatter
+            : config.receive == receive_strategy::gro   ? !!existing->d_scatter
+                                                        : false;
+        if (config.cpu >= 0 && config.cpu != existing->d_config.cpu)
+            throw config_error("pump_cpu=" + std::to_string(config.cpu) +
+                               ": another connection of this process already has " +
+                               ipv4_text(address) +
+                               ", whose thread is not bound to that CPU; give all at one "
+                               "address the same");
         if (other)
             throw config_error(
                 "receive: another connection of this process already reads " +
@@ -67,25 +91,23 @@ std::shared_ptr<device> device::open(std::uint32_t address,
                 "; give all at one address the same, or auto");
         return existing;
     }
-    std::shared_ptr<device> made(new device(address, buffer_bytes, wait, strategy),
-                                 [&r, &known](device* d) {
-                                     delete d;
-                                     std::lock_guard<std::mutex> gone(r.mutex);
-                                     known.alive = false;
-                                     r.changed.notify_all();
-                                 });
+    std::shared_ptr<device> made(new device(address, config), [&r, &known](device* d) {
+        delete d;
+        std::lock_guard<std::mutex> gone(r.mutex);
+        known.alive = false;
+        r.changed.notify_all();
+    });
     known.users = made;
     known.alive = true;
     return made;
 }
 
-device::device(std::uint32_t address,
-               std::uint32_t buffer_bytes,
-               wait_mode wait,
-               receive_strategy strategy)
-    : d_socket(address, buffer_bytes, strategy != receive_strategy::scatter), d_wait(wait)
+device::device(std::uint32_t address, const device_config& config)
+    : d_config(config),
+      d_socket(address, config.buffer_bytes, config.receive != receive_strategy::scatter)
 {
-    if (strategy == receive_strategy::gro && !d_socket.has_gro())
+    check_cpu(config.cpu);
+    if (config.receive == receive_strategy::gro && !d_socket.has_gro())
         throw config_error(
             "receive='gro': this kernel has no UDP GRO (Linux 5.0 has); use "
             "auto or scatter");
@@ -207,6 +229,12 @@ void device::kick() noexcept
 
 void device::run() noexcept
 {
+    if (d_config.cpu >= 0) {
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(d_config.cpu, &one);
+        pthread_setaffinity_np(pthread_self(), sizeof one, &one); // was found possible
+    }
     std::int64_t idle_since = core::monotonic_ns();
     while (!d_stop.load(std::memory_order_acquire)) {
         take_changes();
@@ -217,9 +245,9 @@ void device::run() noexcept
             idle_since = now;
             continue;
         }
-        const std::int64_t patience = d_wait == wait_mode::busy    ? INT64_MAX
-                                      : d_wait == wait_mode::event ? 0
-                                                                   : spin_ns;
+        const std::int64_t patience = d_config.wait == wait_mode::busy    ? INT64_MAX
+                                      : d_config.wait == wait_mode::event ? 0
+                                                                          : spin_ns;
         if (now - idle_since >= patience) {
             sleep();
             idle_since = core::monotonic_ns();

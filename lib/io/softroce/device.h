@@ -21,6 +21,14 @@ namespace rdma {
 namespace io {
 namespace softroce {
 
+//! What all connections at one own address share; the first of them decides.
+struct device_config {
+    std::uint32_t buffer_bytes = 4u << 20; //!< of the socket, asked of the kernel
+    wait_mode wait = wait_mode::hybrid;
+    receive_strategy receive = receive_strategy::automatic;
+    int cpu = -1; //!< that the pump thread is bound to; -1: any
+};
+
 /*!
  * \brief One own address: its UDP socket, the pump thread, and the queue pairs that share
  * them.
@@ -39,9 +47,7 @@ public:
      * \throws os_error as udp_socket
      */
     static std::shared_ptr<device> open(std::uint32_t address,
-                                        std::uint32_t buffer_bytes,
-                                        wait_mode wait,
-                                        receive_strategy strategy);
+                                        const device_config& config);
     ~device();
 
     //! Take the QPN of \p qp. \throws config_error another has it at this address
@@ -63,10 +69,7 @@ public:
     std::uint32_t receive_buffer() const noexcept { return d_socket.receive_buffer(); }
 
 private:
-    device(std::uint32_t address,
-           std::uint32_t buffer_bytes,
-           wait_mode wait,
-           receive_strategy strategy);
+    device(std::uint32_t address, const device_config& config);
     void draw_qpn(queue_pair& qp) const;
     void run() noexcept;
     void take_changes() noexcept;
@@ -110,9 +113,9 @@ private:
 
     static constexpr std::size_t longest_datagram = 8192; // no RoCEv2 packet is longer
 
+    const device_config d_config;
     udp_socket d_socket;
     std::unique_ptr<scatter_reader> d_scatter; // if that is the strategy
-    const wait_mode d_wait;
     int d_eventfd = -1;
 
     // Pump thread only.

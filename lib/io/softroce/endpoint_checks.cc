@@ -119,6 +119,9 @@ void check_common(const endpoint_config& c)
     if (c.mtu != 0 && !is_path_mtu(c.mtu))
         throw config_error("mtu=" + std::to_string(c.mtu) +
                            " is no path MTU; use 256, 512, 1024, 2048 or 4096");
+    if (c.pump_cpu < -1)
+        throw config_error("pump_cpu=" + std::to_string(c.pump_cpu) +
+                           " is no CPU; use its number, or -1 for any");
     check_range("recv_depth", c.recv_depth, 1, most_depth);
     check_range("send_depth", c.send_depth, 1, most_depth);
     check_range("header_bytes", c.header_bytes, 0, most_message_bytes);

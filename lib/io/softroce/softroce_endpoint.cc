@@ -98,8 +98,12 @@ void softroce_endpoint::open_unlocked()
     if (d_stopped.load())
         throw config_error("the endpoint was stopped; make a new one");
     resolve();
-    const auto opened = device::open(
-        d_qp->own_address, d_config.socket_buffer_bytes, d_config.wait, d_config.receive);
+    device_config config;
+    config.buffer_bytes = d_config.socket_buffer_bytes;
+    config.wait = d_config.wait;
+    config.receive = d_config.receive;
+    config.cpu = d_config.pump_cpu;
+    const auto opened = device::open(d_qp->own_address, config);
     opened->reserve(*d_qp);
     {
         std::lock_guard<std::mutex> lock(d_send_mutex);

@@ -93,6 +93,19 @@ std::uint64_t unsigned_of(const int_argument& given, const char* name, std::uint
     return number.cast<std::uint64_t>();
 }
 
+int number_or_minus_one(const int_argument& given, const char* name, int most)
+{
+    const auto number = index_of(given.value);
+    if (number && !py::isinstance<py::bool_>(given.value) && number < py::int_(0)) {
+        if (number.equal(py::int_(-1)))
+            return -1;
+        throw config_error(std::string(name) + "=" + py::str(number).cast<std::string>() +
+                           " is below 0; use a number up to " + std::to_string(most) +
+                           ", or -1 for none");
+    }
+    return static_cast<int>(unsigned_of(given, name, static_cast<std::uint64_t>(most)));
+}
+
 double real_of(const float_argument& given, const char* name)
 {
     const double value = PyFloat_AsDouble(given.value.ptr());

@@ -38,6 +38,9 @@ using bool_argument = argument<pybind11::bool_>;
 std::uint64_t
 unsigned_of(const int_argument& given, const char* name, std::uint64_t most);
 
+//! The same, but -1 is allowed and means "none". \throws as unsigned_of()
+int number_or_minus_one(const int_argument& given, const char* name, int most);
+
 //! unsigned_of() within the range of an unsigned type.
 template <typename T>
 T number_of(const int_argument& given, const char* name)

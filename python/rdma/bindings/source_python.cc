@@ -50,6 +50,7 @@ Connection
                  (listen, connect), 1024 (static)
   memory         where the ring lives: auto, host or cuda:N
   wait           hybrid (spin briefly, then sleep), busy or event
+  pump_cpu       CPU that softroce binds its thread to; -1: any
   receive        how softroce reads: gro (UDP GRO and one copy), scatter (straight into
                  the ring, a datagram at a time), or auto: the faster
 
@@ -109,6 +110,7 @@ source::sptr make(const str_argument& sample,
                   const str_argument& memory,
                   const str_argument& wait,
                   const str_argument& receive,
+                  const int_argument& pump_cpu,
                   const int_argument& tag_every,
                   const float_argument& rate,
                   const float_argument& freq)
@@ -134,6 +136,7 @@ source::sptr make(const str_argument& sample,
     c.memory = text_of(memory, "memory");
     c.wait = text_of(wait, "wait");
     c.receive = text_of(receive, "receive");
+    c.pump_cpu = number_or_minus_one(pump_cpu, "pump_cpu", 65535);
     c.tag_every = number_of<unsigned>(tag_every, "tag_every");
     c.rate = real_of(rate, "rate");
     c.freq = real_of(freq, "freq");
@@ -174,6 +177,7 @@ void bind_source(py::module_& m)
              py::arg("memory") = d.memory,
              py::arg("wait") = d.wait,
              py::arg("receive") = d.receive,
+             py::arg("pump_cpu") = d.pump_cpu,
              py::arg("tag_every") = d.tag_every,
              py::arg("rate") = d.rate,
              py::arg("freq") = d.freq)
