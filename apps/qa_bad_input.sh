@@ -133,4 +133,10 @@ wait $sender
 expect_text "$WORK/err" "was cut short while it was sent" "a file cut while it was sent"
 kill $receiver
 wait $receiver || fail "receive ended with $?"
+# A command that cannot run leaves the file that is there as it is.
+echo precious >"$WORK/keep"
+"$GR_RDMA" receive --listen 192.0.2.77 --out "$WORK/keep" 2>"$WORK/err" && fail "that is no address"
+expect_text "$WORK/keep" precious "the file before a receive that cannot run"
+refused 2 "IPv6" receive --listen ::1 --out "$WORK/keep"
+
 finish

@@ -170,8 +170,13 @@ endpoint_settings(const send_options& o, const send_plan& plan, std::size_t dept
 class sender
 {
 public:
-    sender(io::endpoint& to, message_feed& feed, stop_signals& signals, console& talk)
-        : d_to(to), d_feed(feed), d_signals(signals), d_console(talk)
+    //! \param endless a scene or a repeated file: the receiver says when it is enough
+    sender(io::endpoint& to,
+           message_feed& feed,
+           bool endless,
+           stop_signals& signals,
+           console& talk)
+        : d_to(to), d_feed(feed), d_endless(endless), d_signals(signals), d_console(talk)
     {
     }
 
@@ -184,8 +189,10 @@ public:
             const io::endpoint_state state = d_to.state();
             if (d_failed != io::wc_status::success || state == io::endpoint_state::failed)
                 throw run_error(failure());
+            if (state == io::endpoint_state::closed && d_endless)
+                return "closed"; // there would always be more
             if (state == io::endpoint_state::closed)
-                throw run_error("the peer ended the connection: " + d_to.status_text());
+                throw run_error("not all was sent: " + d_to.status_text());
             if (d_signals.received())
                 return d_signals.name();
             const bool posted = post();
@@ -209,7 +216,9 @@ private:
         const std::size_t n = d_to.poll_send(done, 64);
         for (std::size_t i = 0; i < n; ++i) {
             d_feed.release(done[i].cookie);
+            // Flushed: the state says why.
             if (done[i].status != io::wc_status::success &&
+                done[i].status != io::wc_status::flushed &&
                 d_failed == io::wc_status::success)
                 d_failed = done[i].status;
         }
@@ -251,6 +260,7 @@ private:
 
     io::endpoint& d_to;
     message_feed& d_feed;
+    const bool d_endless;
     stop_signals& d_signals;
     console& d_console;
     io::send_request d_next;
@@ -316,7 +326,7 @@ int send_command(const words& args, stop_signals& signals)
     const auto endpoint = io::make_endpoint(endpoint_settings(o, plan, depth));
     endpoint->attach({}, {}); // receives nothing
     endpoint->start();
-    sender work(*endpoint, *feed, signals, talk);
+    sender work(*endpoint, *feed, o.file.empty() || o.repeat == 0, signals, talk);
     std::string ended = "failed", error;
     try {
         ended = work.run();

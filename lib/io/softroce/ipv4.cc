@@ -137,6 +137,11 @@ host_port split_host_port(const std::string& text,
                           const char* parameter)
 {
     const std::size_t colon = text.rfind(':');
+    if (colon != text.find(':') || text.find('[') != std::string::npos)
+        throw config_error(
+            std::string(parameter) + "='" + text +
+            "' looks like an IPv6 address; softroce has IPv4 only as yet: use "
+            "HOST or HOST:PORT");
     if (colon == std::string::npos)
         return { text, default_port };
     const std::string port = text.substr(colon + 1);
