@@ -92,8 +92,8 @@ void send_and_compare(endpoint_pair<Factory>& p, const std::vector<std::size_t>&
         BOOST_TEST(done.cookie == k);
         BOOST_TEST((done.status == io::wc_status::success));
     }
-    BOOST_TEST((rx.ep->state() == io::endpoint_state::connected));
-    BOOST_TEST((tx.ep->state() == io::endpoint_state::connected));
+    BOOST_TEST(becomes(*rx.ep, io::endpoint_state::connected));
+    BOOST_TEST(becomes(*tx.ep, io::endpoint_state::connected));
     BOOST_TEST(rx.ep->counters().messages_received.value() == lengths.size());
     BOOST_TEST(rx.ep->counters().bytes_received.value() == bytes);
     BOOST_TEST(tx.ep->counters().messages_sent.value() == lengths.size());

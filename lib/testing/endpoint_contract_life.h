@@ -76,8 +76,8 @@ void states_follow_one_another()
         p.a->send(pattern(1, 1000));
         p.b->next();
         p.a->next_sent();
-        BOOST_TEST((p.b->ep->state() == io::endpoint_state::connected));
-        BOOST_TEST((p.a->ep->state() == io::endpoint_state::connected));
+        for (const auto* end : { p.b->ep.get(), p.a->ep.get() })
+            BOOST_TEST(becomes(*end, io::endpoint_state::connected));
         BOOST_TEST(p.b->ep->status_text().empty());
         const std::string text = p.b->ep->description();
         for (const std::string& part : { p.b->config.endpoint,

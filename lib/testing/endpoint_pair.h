@@ -8,6 +8,7 @@
 #include "testing/datagram.h"
 
 #include <boost/test/unit_test.hpp>
+#include <chrono>
 
 #include <algorithm>
 #include <cstddef>
@@ -21,6 +22,14 @@
 namespace gr {
 namespace rdma {
 namespace testing {
+
+//! A completion may be seen a moment before the state that it brings.
+inline bool becomes(const io::endpoint& end, io::endpoint_state state)
+{
+    for (int look = 0; look < 5000 && end.state() != state; ++look)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return end.state() == state;
+}
 
 using bytes_t = std::vector<std::byte>;
 

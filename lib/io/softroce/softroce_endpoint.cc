@@ -219,7 +219,14 @@ endpoint_state softroce_endpoint::state() const noexcept
 {
     if (!d_started.load(std::memory_order_acquire))
         return endpoint_state::idle;
-    return d_qp->state.load(std::memory_order_acquire);
+    const endpoint_state now = d_qp->state.load(std::memory_order_acquire);
+    // Who has seen a completion must not be told that there is no peer yet: the counters
+    // are ahead of the completions, which are a moment ahead of the state.
+    const bool done = d_qp->counts.messages_received.value() != 0 ||
+                      d_qp->counts.messages_sent.value() != 0;
+    return now == endpoint_state::connecting && !d_qp->uses_cm && done
+               ? endpoint_state::connected
+               : now;
 }
 
 std::string softroce_endpoint::status_text() const
