@@ -118,7 +118,6 @@ BOOST_AUTO_TEST_CASE(goes_back_to_the_packet_that_is_missing)
     BOOST_TEST((b.drain() == range(0, 9)));
     BOOST_TEST(b.ask_again(4)); // 0 to 3 have come, so m1 is done
     b.expect_done(m1);
-    outgoing out;
     for (long k = 4; k < 9; ++k) {
         BOOST_TEST(b.send() == k);
         BOOST_TEST(b.last.again);
