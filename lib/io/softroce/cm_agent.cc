@@ -165,6 +165,8 @@ void cm_agent::on_request(const wire::cm_message& m,
         }
         return;
     }
+    if (opening.load(std::memory_order_acquire) != 0)
+        return; // its listener may be about to start: the peer asks again
     refuse(m, from, wire::cm_rej_reason::invalid_service_id, nullptr);
 }
 

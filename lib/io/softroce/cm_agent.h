@@ -6,6 +6,7 @@
 #include "io/softroce/queue_pair.h"
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <random>
 #include <vector>
@@ -50,6 +51,10 @@ public:
     static std::int64_t ready_in(const queue_pair& qp, std::int64_t now_ns) noexcept;
     //! The next message to send. \return false: none
     bool take(cm_outgoing& out);
+
+    //! Listeners that hold their port and have not started; set by the device, any
+    //! thread.
+    std::atomic<unsigned> opening{ 0 };
 
 private:
     void on_request(const wire::cm_message& m,

@@ -149,6 +149,7 @@ void device::reserve(queue_pair& qp)
                 " by another connection of this process; give another QPN");
     }
     d_reserved.push_back(&qp);
+    count_opening();
 }
 
 // Random, so that an old peer's packets miss; 0, 1 and the last of the 24 bits are taken.
@@ -190,6 +191,7 @@ void device::remove(queue_pair& qp) noexcept
     std::unique_lock<std::mutex> lock(d_mutex);
     d_reserved.erase(std::remove(d_reserved.begin(), d_reserved.end(), &qp),
                      d_reserved.end());
+    count_opening();
     const auto found = std::find(d_wanted.begin(), d_wanted.end(), &qp);
     if (found == d_wanted.end())
         return;
@@ -200,6 +202,18 @@ void device::remove(queue_pair& qp) noexcept
     kick();
     lock.lock();
     d_taken_changed.wait(lock, [&] { return d_taken >= mine; });
+}
+
+// With d_mutex held. A peer that calls one of these early is not sent away.
+void device::count_opening() noexcept
+{
+    const auto waits = [&](const queue_pair* qp) {
+        return qp->listens &&
+               std::find(d_wanted.begin(), d_wanted.end(), qp) == d_wanted.end();
+    };
+    d_agent.opening.store(
+        static_cast<unsigned>(std::count_if(d_reserved.begin(), d_reserved.end(), waits)),
+        std::memory_order_release);
 }
 
 void device::take_changes() noexcept
@@ -215,6 +229,7 @@ void device::take_changes() noexcept
     d_qps = d_wanted;
     d_last = nullptr;
     d_taken = d_generation;
+    count_opening();
     d_taken_changed.notify_all();
 }
 

@@ -72,6 +72,7 @@ private:
     device(std::uint32_t address, const device_config& config);
     void draw_qpn(queue_pair& qp) const;
     void run() noexcept;
+    void count_opening() noexcept;
     void take_changes() noexcept;
     bool receive() noexcept;
     bool receive_scattered() noexcept;
