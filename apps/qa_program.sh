@@ -171,7 +171,7 @@ awk -F, '/^#/ { next }
 file -b "$WORK/s.png" 2>/dev/null | grep -q "PNG\|cannot\|not found" ||
     head -c 8 "$WORK/s.png" | grep -q PNG || fail "no PNG"
 # The benchmark: all paths at both sizes, each with something received.
-"$GR_RDMA" bench softroce --json --seconds 0.05 --rounds 1 >"$WORK/bench" 2>"$WORK/err" ||
+"$GR_RDMA" bench softroce --json --seconds 0.5 --rounds 1 >"$WORK/bench" 2>"$WORK/err" ||
     fail "bench ended with $?: $(cat "$WORK/err")"
 for text in '"machine":{"cpu":' '"path":"rdma.source, RC"' '"path":"rdma.source, UC"' \
     '"path":"bare recvmmsg scatter loop"' '"path":"network.udp_source"'; do
