@@ -12,7 +12,8 @@ RDMA_BUILD_DIR=$(realpath -m "${RDMA_BUILD_DIR:-$RDMA_ROOT/build}")
 RDMA_PACKAGES="g++ cmake ninja-build pkg-config
     gnuradio gnuradio-dev libboost-program-options-dev libboost-test-dev pybind11-dev
     python3-dev python3-numpy python3-scipy libfftw3-dev libdeflate-dev libibverbs-dev
-    librdmacm-dev libpng-dev libcairo2-dev nlohmann-json3-dev"
+    librdmacm-dev libpng-dev libcairo2-dev nlohmann-json3-dev
+    iproute2"
 
 die() {
     echo "error: $*" >&2
@@ -107,4 +108,14 @@ configure_and_build() {
     cmake --build "$RDMA_BUILD_DIR" -j "$(build_jobs)" "${targets[@]}" ||
         die "the build failed; see above"
     exec 9>&-
+}
+
+# print_skips JUNIT_FILE: tests that skipped themselves, with the reason they gave
+print_skips() {
+    awk -v RS='<testcase ' '/<skipped/ {
+        name = $0; sub(/^name="/, "", name); sub(/".*/, "", name)
+        why = "no reason given"
+        if (match($0, /SKIP(PED)?( \([a-z]+\))?: [^\n<]*/)) why = substr($0, RSTART, RLENGTH)
+        print "skipped: " name ": " why }' "$1" |
+        sed "s/&apos;/'/g; s/&quot;/\"/g; s/&lt;/</g; s/&gt;/>/g; s/&amp;/\&/g"
 }

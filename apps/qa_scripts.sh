@@ -52,6 +52,20 @@ expect "apt fails" "$(common 'install_packages cmake')" $'*error: apt-get could 
 expect "an unknown tier" "$(bash "$here/test.sh" everything 2>&1 || echo "exit $?")" \
     $'error: \'everything\' is no tier*exit 2'
 
+cat >"$work/tests.xml" <<'XML'
+<testsuite>
+  <testcase name="qa_a" status="run"><system-out>SKIP: not this one</system-out></testcase>
+  <testcase name="qa_b" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/>
+    <system-out>Running
+SKIP (gpu): no &apos;CUDA&apos; device
+</system-out></testcase>
+  <testcase name="qa_c" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/>
+    <system-out></system-out></testcase>
+</testsuite>
+XML
+expect "skips with their reasons" "$(common "print_skips '$work/tests.xml'")" \
+    $'skipped: qa_b: SKIP (gpu): no \'CUDA\' device\nskipped: qa_c: no reason given\nexit 0'
+
 # The manual names the packages that the scripts install.
 words() { tr -s ' \\\n' '\n' | grep . | sort; }
 expect "packages in docs/user/install.md" \

@@ -56,15 +56,6 @@ why_not() {
     fi
 }
 
-# Tests that skipped themselves, with the reason they gave.
-print_skips() {
-    awk -v RS='<testcase ' '/<skipped/ {
-        name = $0; sub(/^name="/, "", name); sub(/".*/, "", name)
-        why = "no reason given"
-        if (match($0, /SKIP[^\n<]*/)) why = substr($0, RSTART, RLENGTH)
-        print "skipped: " name ": " why }' "$1"
-}
-
 setup
 configure_and_build
 
