@@ -245,8 +245,9 @@ BOOST_AUTO_TEST_CASE(five_hundred_flowgraphs_leave_nothing_behind)
         BOOST_REQUIRE(count_mappings(ring_mapping) == 0);
     }
     BOOST_TEST(count_descriptors() == descriptors);
-    // One leaked mapping a round would be 450; heaps of threads come and go.
-    BOOST_TEST(count_mappings() <= mappings + 50);
+    // One leaked mapping a round would be 450; heaps of threads come and go, and the
+    // address sanitizer's were seen to grow by 55.
+    BOOST_TEST(count_mappings() <= mappings + 225);
 }
 
 // gnuradio#5112: the second start crashed.
