@@ -163,6 +163,18 @@ BOOST_AUTO_TEST_CASE(a_caller_begins_with_the_psn_of_the_reply)
     BOOST_TEST(b.expects(req.starting_psn));
 }
 
+BOOST_AUTO_TEST_CASE(who_calls_a_listener_that_is_about_to_start_is_not_sent_away)
+{
+    bench b(false); // its queue pair listens to nobody
+    b.agent.opening = 1;
+    b.ask(third, 88, now_ns);
+    BOOST_TEST(b.silent()); // it asks again
+    b.agent.opening = 0;
+    b.ask(third, 88, now_ns);
+    const auto rej = b.take<wire::cm_rej>(third);
+    BOOST_TEST((rej.reason == wire::cm_rej_reason::invalid_service_id));
+}
+
 BOOST_AUTO_TEST_CASE(a_peer_that_stays_silent_gives_way)
 {
     bench b(true);
