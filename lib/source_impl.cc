@@ -5,6 +5,7 @@
 #include "core/clock.h"
 #include "core/sizes.h"
 #include "mem/host_ring.h"
+#include "readers.h"
 #include "source_checks.h"
 
 #include <algorithm>
@@ -94,6 +95,11 @@ source_impl::output_ring(int, std::size_t item, std::size_t min_items)
     return d_ring;
 }
 
+std::uint64_t source_impl::header_stride() const
+{
+    return core::round_up(d_config.header_bytes, header_alignment);
+}
+
 void source_impl::attach()
 {
     const auto endpoint = session();
@@ -102,7 +108,7 @@ void source_impl::attach()
     const std::uint64_t slots = d_ring->first_mapping().bytes / d_config.message_bytes;
     mem::region headers;
     if (d_config.header_bytes != 0) {
-        d_headers.resize(slots * core::round_up(d_config.header_bytes, header_alignment));
+        d_headers.resize(slots * header_stride());
         headers.host = d_headers.data();
         headers.bytes = d_headers.size();
     }
@@ -146,7 +152,7 @@ void source_impl::begin()
     }
     d_end_logged = false;
     d_next_status_ns = 0;
-    post_free_slots();
+    post_free_slots(*endpoint);
     endpoint->start();
     log(core::log_level::info,
         endpoint->description() + ", ring of " + std::to_string(slots) + " x " +
@@ -185,7 +191,7 @@ void source_impl::keep_totals(const io::endpoint& ended,
     });
 }
 
-void source_impl::post_free_slots()
+void source_impl::post_free_slots(io::endpoint& endpoint)
 {
     int space = 0;
     {
@@ -193,17 +199,14 @@ void source_impl::post_free_slots()
         space = d_buffer->space_available();
     }
     const std::uint64_t free_slots = static_cast<std::uint64_t>(space) / d_slot_items;
-    const auto endpoint = session();
     std::uint64_t n = d_cursor.claimable(free_slots);
-    const std::uint64_t header_stride =
-        core::round_up(d_config.header_bytes, header_alignment);
     while (n-- != 0) {
         io::recv_slot slot;
         slot.cookie = d_cursor.head_slot();
         slot.offset = slot.cookie * d_config.message_bytes;
         slot.bytes = static_cast<std::uint32_t>(d_config.message_bytes);
-        slot.header_offset = slot.cookie * header_stride;
-        if (endpoint->post_recv(&slot, 1) != 1)
+        slot.header_offset = slot.cookie * header_stride();
+        if (endpoint.post_recv(&slot, 1) != 1)
             break; // as many as the endpoint takes at a time
         d_cursor.claim();
     }
@@ -217,14 +220,10 @@ int source_impl::general_work(int,
     const auto endpoint = session();
     if (!endpoint || !d_buffer || !d_failure.empty())
         return finish();
-    {
-        // GNU Radio looks only when not one item fits; part of a slot may fit for ever.
-        gr::thread::scoped_lock lock(*d_buffer->mutex());
-        if (d_buffer->done())
-            return WORK_DONE;
-    }
+    if (readers_are_done(*d_buffer)) // part of a slot may fit for ever
+        return WORK_DONE;
     publish_status(core::monotonic_ns());
-    post_free_slots();
+    post_free_slots(*endpoint);
 
     io::completion done[poll_batch];
     std::size_t n = endpoint->poll(done, poll_batch);
@@ -271,8 +270,7 @@ bool source_impl::deliver(const io::completion& done, std::uint64_t offset)
     m.slot = d_cursor.retire();
     m.bytes = done.bytes - done.header_bytes;
     m.address = d_ring->first_mapping().address + m.slot * d_config.message_bytes;
-    m.header = d_headers.data() +
-               m.slot * core::round_up(d_config.header_bytes, header_alignment);
+    m.header = d_headers.data() + m.slot * header_stride();
     m.header_bytes = done.header_bytes;
     if (d_restarted && !m.done.lost)
         m.done.lost.reason = io::gap_reason::reconnect;

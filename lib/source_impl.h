@@ -58,7 +58,8 @@ private:
     std::shared_ptr<io::endpoint> session() const;
     void attach();
     void begin();
-    void post_free_slots();
+    std::uint64_t header_stride() const; //!< bytes between two headers
+    void post_free_slots(io::endpoint& endpoint);
     bool deliver(const io::completion& done, std::uint64_t offset);
     int finish();
     void publish_status(std::int64_t now_ns);

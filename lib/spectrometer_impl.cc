@@ -4,12 +4,12 @@
 
 #include "core/sample.h"
 #include "interned.h"
+#include "readers.h"
 #include "spectrometer_checks.h"
 
 #include <algorithm>
 #include <cmath>
 #include <gnuradio/block_detail.h>
-#include <gnuradio/buffer.h>
 #include <gnuradio/fft/fft.h>
 #include <gnuradio/io_signature.h>
 #include <limits>
@@ -113,20 +113,12 @@ void spectrometer_impl::forecast(int, gr_vector_int& ninput_items_required)
     ninput_items_required[0] = 1;
 }
 
-// GNU Radio looks only when not one vector fits the buffer, which is many spectra later.
-bool spectrometer_impl::readers_are_done() const
-{
-    const auto buffer = detail()->output(0);
-    gr::thread::scoped_lock lock(*buffer->mutex());
-    return buffer->done();
-}
-
 int spectrometer_impl::general_work(int noutput_items,
                                     gr_vector_int& ninput_items,
                                     gr_vector_const_void_star& input_items,
                                     gr_vector_void_star& output_items)
 {
-    if (readers_are_done())
+    if (readers_are_done(*detail()->output(0)))
         return WORK_DONE;
     const auto* const in = static_cast<const std::uint8_t*>(input_items[0]);
     auto* const out = static_cast<float*>(output_items[0]);

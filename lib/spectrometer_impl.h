@@ -38,7 +38,6 @@ public:
     std::uint64_t frames_dropped() const override { return d_frames_dropped; }
 
 private:
-    bool readers_are_done() const;
     struct pending_tag {
         std::uint64_t vector;
         pmt::pmt_t key;

@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "wire/cm.h"
+#include "wire/qa_cm.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -12,31 +12,6 @@
 using namespace gr::rdma::wire;
 
 namespace {
-
-using mad = std::array<std::byte, mad_bytes>;
-
-mad written(const cm_message& m)
-{
-    mad out;
-    out.fill(std::byte{ 0xee }); // as a message sent before has left it
-    write_cm(m, out.data());
-    return out;
-}
-
-cm_message parsed(const mad& in)
-{
-    cm_message m;
-    BOOST_REQUIRE((parse_cm(in.data(), in.size(), m) == cm_parse_status::ok));
-    return m;
-}
-
-template <typename M>
-M body_of(const mad& in)
-{
-    const cm_message m = parsed(in);
-    BOOST_REQUIRE(std::holds_alternative<M>(m.body));
-    return std::get<M>(m.body);
-}
 
 // A field of a message as the specification's tables place it, behind the MAD header.
 template <typename M>

@@ -149,14 +149,9 @@ void cm_agent::on_request(const wire::cm_message& m,
             return;
         start(*qp, from);
         if (qp->cm->accept(m, wire::ip_address::ipv4(from), now_ns)) {
-            const cm_peer& peer = qp->cm->peer();
             qp->peer_address = from;
             qp->icrc = icrc_check();
-            qp->configure(peer.qpn,
-                          peer.first_psn.value(),
-                          qp->cm->settings().first_psn.value(),
-                          peer.mtu,
-                          false);
+            adopt_peer(*qp);
             collect(*qp);
         } else {
             qp->counts.cm_refused.add();
@@ -342,16 +337,21 @@ void cm_agent::follow(queue_pair& qp, cm_state before)
     }
 }
 
+// The PSN in a REQ or REP is the one that its receiver begins to send with.
+void cm_agent::adopt_peer(queue_pair& qp)
+{
+    const cm_peer& peer = qp.cm->peer();
+    qp.configure(peer.qpn,
+                 peer.first_psn.value(),
+                 qp.cm->settings().first_psn.value(),
+                 peer.mtu,
+                 false);
+}
+
 void cm_agent::connected(queue_pair& qp)
 {
-    if (!qp.listens) {
-        const cm_peer& peer = qp.cm->peer();
-        qp.configure(peer.qpn,
-                     peer.first_psn.value(),
-                     qp.cm->settings().first_psn.value(),
-                     peer.mtu,
-                     false);
-    }
+    if (!qp.listens)
+        adopt_peer(qp); // a listener did when the REQ came
     qp.may_send = true;
     qp.set_state(endpoint_state::connected, "");
 }

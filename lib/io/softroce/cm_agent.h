@@ -72,6 +72,7 @@ private:
                 wire::cm_rej_reason reason,
                 queue_pair* listener);
     void start(queue_pair& qp, std::uint32_t peer);
+    void adopt_peer(queue_pair& qp);
     void follow(queue_pair& qp, cm_state before);
     void connected(queue_pair& qp);
     void collect(queue_pair& qp);

@@ -64,8 +64,6 @@ public:
 
     //! In words: how it reads.
     const char* strategy() const noexcept;
-    bool has_gro() const noexcept { return d_socket.has_gro(); }
-    bool has_gso() const noexcept { return d_socket.has_gso(); }
     std::uint32_t receive_buffer() const noexcept { return d_socket.receive_buffer(); }
 
 private:
@@ -99,6 +97,7 @@ private:
     void send_ack(queue_pair& qp) noexcept;
     void serve_cm(queue_pair& qp, std::int64_t now_ns) noexcept;
     void send_cm() noexcept;
+    void queue(std::uint32_t destination, const wire::packet& p) noexcept;
     void flush() noexcept;
     void note_kernel_drops() noexcept;
     void check_failure(queue_pair& qp);

@@ -211,10 +211,17 @@ void device::send_packet(queue_pair& qp, const wire::packet& p, std::int64_t now
 {
     if (qp.faults) {
         qp.faults->send(d_socket.sealed(qp.peer_address, p), now_ns);
-    } else if (!d_socket.queue(qp.peer_address, p)) {
-        flush();
-        d_socket.queue(qp.peer_address, p);
+    } else {
+        queue(qp.peer_address, p);
     }
+}
+
+void device::queue(std::uint32_t destination, const wire::packet& p) noexcept
+{
+    if (d_socket.queue(destination, p))
+        return;
+    flush(); // the batch is full
+    d_socket.queue(destination, p);
 }
 
 // What the injected faults let through by now.
@@ -236,10 +243,7 @@ void device::send_ack(queue_pair& qp) noexcept
     outgoing ack;
     qp.rx->take_ack(ack.packet);
     ack.packet.bth.dest_qpn = qp.dest_qpn;
-    if (!d_socket.queue(qp.peer_address, ack.packet)) {
-        flush();
-        d_socket.queue(qp.peer_address, ack.packet);
-    }
+    queue(qp.peer_address, ack.packet);
 }
 
 void device::serve_cm(queue_pair& qp, std::int64_t now_ns) noexcept
@@ -270,10 +274,7 @@ void device::send_cm() noexcept
         p.payload = mad;
         p.payload_bytes = sizeof mad;
         ++d_cm_psn;
-        if (!d_socket.queue(out.destination, p)) {
-            flush();
-            d_socket.queue(out.destination, p);
-        }
+        queue(out.destination, p);
         flush(); // the MAD is on this stack
     }
 }

@@ -2,15 +2,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "io/softroce/scatter_reader.h"
 
+#include "io/softroce/socket_options.h"
+
 #include <algorithm>
 #include <cstring>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
-
-#ifndef SO_RXQ_OVFL
-#define SO_RXQ_OVFL 40
-#endif
 
 namespace gr {
 namespace rdma {

@@ -3,28 +3,17 @@
 #include "io/softroce/udp_socket.h"
 
 #include "io/softroce/ipv4.h"
+#include "io/softroce/socket_options.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <gnuradio/rdma/error.h>
 #include <netinet/in.h>
-#include <netinet/udp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
-
-// Older C libraries lack these (linux/udp.h, linux/socket.h).
-#ifndef UDP_SEGMENT
-#define UDP_SEGMENT 103
-#endif
-#ifndef UDP_GRO
-#define UDP_GRO 104
-#endif
-#ifndef SO_RXQ_OVFL
-#define SO_RXQ_OVFL 40
-#endif
 
 namespace gr {
 namespace rdma {

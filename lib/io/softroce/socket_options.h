@@ -1,0 +1,20 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef INCLUDED_RDMA_IO_SOFTROCE_SOCKET_OPTIONS_H
+#define INCLUDED_RDMA_IO_SOFTROCE_SOCKET_OPTIONS_H
+
+#include <netinet/udp.h>
+#include <sys/socket.h>
+
+// Older C libraries lack these (linux/udp.h, asm-generic/socket.h).
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#endif
+#ifndef UDP_GRO
+#define UDP_GRO 104
+#endif
+#ifndef SO_RXQ_OVFL
+#define SO_RXQ_OVFL 40
+#endif
+
+#endif /* INCLUDED_RDMA_IO_SOFTROCE_SOCKET_OPTIONS_H */
