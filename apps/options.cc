@@ -14,6 +14,17 @@ namespace {
 constexpr std::uint64_t max_24_bit = 0xffffff;
 constexpr std::uint64_t max_32_bit = 0xffffffff;
 constexpr std::uint64_t max_message_bytes = 1u << 30;
+
+// An IPv4 multicast address, as far as its first octet tells; the endpoint looks closer.
+bool is_group(const std::string& address)
+{
+    if (address.find_first_not_of("0123456789.") != std::string::npos ||
+        address.find('.') != 3)
+        return false;
+    const int first = std::stoi(address);
+    return first >= 224 && first <= 239;
+}
+
 } // namespace
 
 const char* version() noexcept { return RDMA_VERSION; }
@@ -74,6 +85,11 @@ void connection_options::declare(flags& f)
             0,
             max_32_bit,
             "with --service ud: the Q_Key that both sides give (32 bits; 0x... is hex)");
+    f.text("group",
+           group,
+           "ADDRESS",
+           "with --service ud: multicast group to receive from, too, such as 239.1.2.3. "
+           "A sender gives it to --connect, and no --remote-qpn");
 }
 
 void connection_options::check(const flags& f, bool sends) const
@@ -85,8 +101,10 @@ void connection_options::check(const flags& f, bool sends) const
     if (mtu & (mtu - 1))
         throw usage_error("--mtu='" + std::to_string(mtu) +
                           "': give 256, 512, 1024, 2048 or 4096");
-    if (f.given("qkey") && service != "ud")
-        throw usage_error("--qkey belongs to datagrams: give --service ud, too");
+    for (const char* name : { "qkey", "group" })
+        if (f.given(name) && service != "ud")
+            throw usage_error(std::string("--") + name +
+                              " belongs to datagrams: give --service ud, too");
     if (service == "ud")
         need(qpn != 0,
              "--qpn",
@@ -104,7 +122,7 @@ void connection_options::check(const flags& f, bool sends) const
         need(!connect.empty(),
              "--connect",
              "the peer's address, such as --connect 127.0.0.2");
-        need(remote_qpn != 0,
+        need(remote_qpn != 0 || (service == "ud" && is_group(connect)),
              "--remote-qpn",
              "the peer's queue pair number, what it gives as --qpn");
     }

@@ -33,6 +33,7 @@ struct connection_options {
     std::uint64_t psn = 0;
     std::uint64_t remote_psn = 0;
     std::uint64_t qkey = 0x11111111;
+    std::string group;
     std::uint64_t mtu = 0; //!< 0: not given
     std::string wait = "hybrid";
     std::string receive = "auto";

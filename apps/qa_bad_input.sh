@@ -59,6 +59,9 @@ refused 2 "no.such.host.invalid" \
 refused 2 "verbs" "${GOOD[@]}" --endpoint verbs
 refused 2 "--message-bytes=65536 (header included)" "${GOOD[@]}" --service ud
 refused 2 "--qpn is needed" send --connect "$B" --service ud --sample sc16 --file "$WORK/good"
+refused 2 "--group='10.1.2.3' is no multicast address" "${RECEIVE[@]}" --message-bytes 1024 \
+    --service ud --group 10.1.2.3
+refused 2 "--multicast-ttl='256'" "${GOOD[@]}" --multicast-ttl 256
 refused 2 "--qkey belongs to datagrams" "${GOOD[@]}" --qkey 1
 refused 2 "--qkey='0x100000000'" "${GOOD[@]}" --service ud --qkey 0x100000000
 refused 2 "'--scenes' is no flag of gr-rdma send; did you mean --scene?" "${SEND[@]}" --scenes

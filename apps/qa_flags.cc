@@ -72,6 +72,7 @@ const bad_line bad_lines[] = {
     { "--psn 0x1000000", "--psn='0x1000000'", "16777215" },
     { "--remote-psn 12x", "--remote-psn='12x'", "whole number" },
     { "--service ud --qkey 0x100000000", "--qkey='0x100000000'", "4294967295" },
+    { "--group 239.1.2.3", "--group belongs", "--service ud" },
     { "--qkey 5", "--qkey belongs", "--service ud" },
     { "--rate -1", "--rate='-1'", "at least" },
     { "--rate nan", "--rate='nan'", "2e6" },
@@ -122,6 +123,7 @@ BOOST_AUTO_TEST_CASE(what_a_connection_needs_is_asked_for)
     BOOST_TEST(said("--source a --qpn 17 --remote-qpn 18").find("--connect is needed") ==
                0u);
     BOOST_TEST(said("--connect a --service ud").find("--qpn is needed") == 0u);
+    BOOST_TEST(said("--connect 239.1.2.3 --qpn 17 --service ud") == "");
     for (const char* alone : { "--remote-qpn", "--psn", "--remote-psn" })
         BOOST_TEST(refusal({ "--connect", "a", alone, "5" })
                        .find(std::string(alone) + " belongs to a static connection") ==

@@ -119,6 +119,19 @@ for key in "" "--qkey 0x80000001"; do
     expect_text "$WORK/rx" "dropped_qkey=5" "receive --service ud"
 done
 
+# A multicast group.
+GROUP=239.7.$((RANDOM % 250 + 1)).$((RANDOM % 250 + 1))
+"$GR_RDMA" receive --source "$B" --qpn 0x12 --service ud --group $GROUP --sample byte \
+    --message-bytes 1000 --buffers 64 --count 10 --out "$WORK/out" >"$WORK/rx" 2>"$WORK/rx.err" &
+receiver=$!
+wait_until 10 bound "$GROUP" || fail "receive --group did not start: $(cat "$WORK/rx.err")"
+timeout 30 "$GR_RDMA" send --source "$A" --connect $GROUP --qpn 0x11 --service ud \
+    --multicast-ttl 0 --file "$WORK/file" --sample byte --message-bytes 1000 --quiet ||
+    fail "send to a group ended with $?"
+wait_for_end $receiver 20 || fail "receive --group did not end"
+wait $receiver || fail "receive --group ended with $?: $(cat "$WORK/rx.err")"
+same "$WORK/out" "$WORK/file" || fail "not the same through a group"
+
 # JSON; stdout for data; --quiet.
 pair receive --json --message-bytes 4096 --count 2 --out "$WORK/out" -- \
     --json --scene --message-bytes 4096 --count 2

@@ -52,6 +52,7 @@ source_config make_source_config(const connection_options& connection,
     c.psn = static_cast<std::uint32_t>(connection.psn);
     c.remote_psn = static_cast<std::uint32_t>(connection.remote_psn);
     c.qkey = static_cast<std::uint32_t>(connection.qkey);
+    c.group = connection.group;
     c.mtu = static_cast<std::uint32_t>(connection.mtu);
     c.memory = ring.memory;
     c.wait = connection.wait;

@@ -46,6 +46,7 @@ struct send_options {
     std::string scene_list;
     std::string pace = "auto";
     std::uint64_t seed = 1;
+    std::uint64_t multicast_ttl = 1;
     std::uint64_t repeat = 1;
     std::uint64_t count = 0;
     double seconds = -1; // not given
@@ -82,6 +83,11 @@ struct send_options {
                  "at the sample rate, or as fast as the receiver takes it. auto: rate if "
                  "--rate is given, and for UC wherever a rate is known");
         connection.declare(f);
+        f.count("multicast-ttl",
+                multicast_ttl,
+                0,
+                255,
+                "networks that packets to a multicast group may cross; 0: this machine");
         faults.declare(f);
         talk.declare(f);
     }
@@ -154,6 +160,8 @@ endpoint_settings(const send_options& o, const send_plan& plan, std::size_t dept
     e.psn = static_cast<std::uint32_t>(c.psn);
     e.remote_psn = static_cast<std::uint32_t>(c.remote_psn);
     e.qkey = static_cast<std::uint32_t>(c.qkey);
+    e.group = c.group;
+    e.multicast_ttl = static_cast<std::uint8_t>(o.multicast_ttl);
     e.mtu = static_cast<std::uint32_t>(c.mtu);
     e.wait = io::parse_wait(c.wait);
     e.receive = io::parse_receive(c.receive);

@@ -108,6 +108,7 @@ io::endpoint_config endpoint_settings(const source_config& c)
     e.psn = c.psn;
     e.remote_psn = c.remote_psn;
     e.qkey = c.qkey;
+    e.group = c.group;
     e.mtu = c.mtu;
     e.peers = c.peers;
     e.wait = io::parse_wait(c.wait);

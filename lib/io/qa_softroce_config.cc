@@ -127,6 +127,26 @@ BOOST_AUTO_TEST_CASE(softroce_refuses_what_cannot_be)
           } },
         { { "connect='127.0.0.2:4791'", "alone" },
           [](auto& c) { c.connect = "127.0.0.2:4791"; } },
+        { { "group='10.1.2.3'", "224.0.0.0 to 239.255.255.255" },
+          [](auto& c) {
+              c.service = service_type::ud;
+              c.group = "10.1.2.3";
+          } },
+        { { "group='no.such.host.invalid'", "no multicast address" },
+          [](auto& c) {
+              c.service = service_type::ud;
+              c.group = "no.such.host.invalid";
+          } },
+        { { "group='239.1.2.3'", "service=ud" }, [](auto& c) { c.group = "239.1.2.3"; } },
+        { { "connect='239.1.2.3'", "service=ud" },
+          [](auto& c) { c.connect = "239.1.2.3"; } },
+        { { "remote_qpn=34 ", "leave it out" },
+          [](auto& c) {
+              c.service = service_type::ud;
+              c.connect = "239.1.2.3";
+          } },
+        { { "remote_qpn=16777215 ", "is none" },
+          [](auto& c) { c.remote_qpn = 0xffffff; } },
         { { "mtu=1500", "256, 512, 1024, 2048 or 4096" }, [](auto& c) { c.mtu = 1500; } },
         { { "mtu=8192" }, [](auto& c) { c.mtu = 8192; } },
         { { "recv_depth=0", "1 to" }, [](auto& c) { c.recv_depth = 0; } },

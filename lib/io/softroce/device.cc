@@ -11,7 +11,6 @@
 #include <cstring>
 #include <gnuradio/rdma/error.h>
 #include <map>
-#include <poll.h>
 #include <pthread.h>
 #include <random>
 #include <sched.h>
@@ -116,6 +115,7 @@ device::device(std::uint32_t address, const device_config& config)
     d_eventfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (d_eventfd < 0)
         throw os_error(errno, "eventfd for the softroce pump");
+    d_wakers = { { d_socket.fd(), POLLIN, 0 }, { d_eventfd, POLLIN, 0 } };
     d_thread = std::thread([this] { run(); });
 }
 
@@ -177,6 +177,13 @@ void device::add(queue_pair& qp)
     kick();
 }
 
+void device::raise_multicast_ttl(std::uint8_t ttl) noexcept
+{
+    std::lock_guard<std::mutex> lock(d_mutex);
+    d_multicast_ttl = std::max(d_multicast_ttl, ttl);
+    d_socket.set_multicast_ttl(d_multicast_ttl);
+}
+
 void device::disconnect(queue_pair& qp) noexcept
 {
     qp.leaving.store(true, std::memory_order_release);
@@ -227,6 +234,13 @@ void device::take_changes() noexcept
             std::find(d_wanted.begin(), d_wanted.end(), qp) == d_wanted.end())
             release_held(*qp, INT64_MAX);
     d_qps = d_wanted;
+    d_members.clear();
+    d_wakers.resize(2);
+    for (queue_pair* qp : d_qps)
+        if (qp->group_socket) {
+            d_members.push_back(qp);
+            d_wakers.push_back({ qp->group_socket->fd(), POLLIN, 0 });
+        }
     d_last = nullptr;
     d_taken = d_generation;
     count_opening();
@@ -284,9 +298,8 @@ void device::sleep() noexcept
         d_stop.load(std::memory_order_acquire))
         wait = 0;
     if (wait > 0) {
-        pollfd fds[2] = { { d_socket.fd(), POLLIN, 0 }, { d_eventfd, POLLIN, 0 } };
         const timespec timeout{ wait / 1000000000, wait % 1000000000 };
-        ppoll(fds, 2, &timeout, nullptr);
+        ppoll(d_wakers.data(), d_wakers.size(), &timeout, nullptr);
     }
     d_sleeping.fetch_sub(1, std::memory_order_acq_rel);
     std::uint64_t rung;

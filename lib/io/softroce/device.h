@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <poll.h>
 #include <thread>
 #include <vector>
 
@@ -59,6 +60,8 @@ public:
     void disconnect(queue_pair& qp) noexcept;
     //! On return the pump is out of \p qp and never enters it again.
     void remove(queue_pair& qp) noexcept;
+    //! Packets to groups get the largest TTL that was asked for at this address.
+    void raise_multicast_ttl(std::uint8_t ttl) noexcept;
     //! A queue pair of this device has something to send.
     void kick() noexcept;
 
@@ -83,8 +86,13 @@ private:
     bool take_in_place(std::size_t i, guess& g, wire::packet& p) noexcept;
     queue_pair* expected() noexcept;
     void after_reading() noexcept;
-    void dispatch(const datagrams& read, std::int64_t now_ns) noexcept;
+    bool receive_groups() noexcept;
+    bool receive_group(queue_pair& member) noexcept;
+    // member: what came to its group; null: to the own address
+    void
+    dispatch(const datagrams& read, queue_pair* member, std::int64_t now_ns) noexcept;
     void dispatch_one(const datagrams& read,
+                      queue_pair* member,
                       const std::byte* data,
                       std::size_t bytes,
                       std::int64_t now_ns) noexcept;
@@ -120,6 +128,8 @@ private:
 
     // Pump thread only.
     std::vector<queue_pair*> d_qps;
+    std::vector<queue_pair*> d_members; // those of d_qps that are in a multicast group
+    std::vector<pollfd> d_wakers;       // what ends a sleep
     queue_pair* d_last = nullptr;
     cm_agent d_agent;
     icrc_check d_cm_icrc{ false };
@@ -127,7 +137,8 @@ private:
     std::uint32_t d_seen_drops = 0;
     std::uint64_t d_seen_unsent = 0;
 
-    std::mutex d_mutex; // guards the next four
+    std::mutex d_mutex;               // guards the next five
+    std::uint8_t d_multicast_ttl = 0; // the largest asked for
     std::condition_variable d_taken_changed;
     std::vector<queue_pair*> d_reserved;
     std::vector<queue_pair*> d_wanted;

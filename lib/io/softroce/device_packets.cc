@@ -45,11 +45,12 @@ bool device::receive() noexcept
         return receive_scattered();
     datagrams reads[udp_socket::read_batch];
     const std::size_t n = d_socket.receive(reads);
-    if (n == 0)
-        return false;
     const std::int64_t now = core::realtime_ns();
     for (std::size_t i = 0; i < n; ++i)
-        dispatch(reads[i], now);
+        dispatch(reads[i], nullptr, now);
+    const bool grouped = receive_groups();
+    if (n == 0 && !grouped)
+        return false;
     after_reading();
     return true;
 }
@@ -64,6 +65,27 @@ void device::after_reading() noexcept
             send_ack(*qp);
     }
     flush();
+}
+
+bool device::receive_groups() noexcept
+{
+    bool any = false;
+    for (queue_pair* qp : d_members)
+        any = receive_group(*qp) || any;
+    return any;
+}
+
+bool device::receive_group(queue_pair& member) noexcept
+{
+    datagrams reads[udp_socket::read_batch];
+    const std::size_t n = member.group_socket->receive(reads);
+    const std::int64_t now = core::realtime_ns();
+    for (std::size_t i = 0; i < n; ++i)
+        dispatch(reads[i], &member, now);
+    const std::uint32_t drops = member.group_socket->kernel_drops();
+    member.counts.socket_drops.add(drops - member.group_drops);
+    member.group_drops = drops;
+    return n != 0;
 }
 
 void device::note_kernel_drops() noexcept
@@ -87,46 +109,58 @@ queue_pair* device::find(std::uint32_t qpn) noexcept
     return nullptr;
 }
 
-void device::dispatch(const datagrams& read, std::int64_t now_ns) noexcept
+void device::dispatch(const datagrams& read,
+                      queue_pair* member,
+                      std::int64_t now_ns) noexcept
 {
     if (read.bytes == 0)
-        count_at_all(&counters::dropped_short);
+        dispatch_one(read, member, read.data, 0, now_ns);
     for (std::size_t at = 0; at < read.bytes; at += read.each)
-        dispatch_one(read, read.data + at, std::min(read.each, read.bytes - at), now_ns);
+        dispatch_one(
+            read, member, read.data + at, std::min(read.each, read.bytes - at), now_ns);
 }
 
 void device::dispatch_one(const datagrams& read,
+                          queue_pair* member,
                           const std::byte* data,
                           std::size_t bytes,
                           std::int64_t now_ns) noexcept
 {
+    const auto junk = [&](auto field) {
+        member ? (member->counts.*field).add() : count_at_all(field);
+    };
     wire::packet p;
     switch (wire::parse(data, bytes, p)) {
     case wire::parse_status::ok:
         break;
     case wire::parse_status::too_short:
-        return count_at_all(&counters::dropped_short);
+        return junk(&counters::dropped_short);
     case wire::parse_status::version:
-        return count_at_all(&counters::dropped_version);
+        return junk(&counters::dropped_version);
     case wire::parse_status::opcode:
-        return count_at_all(&counters::dropped_opcode);
+        return junk(&counters::dropped_opcode);
     case wire::parse_status::pad:
-        return count_at_all(&counters::dropped_pad);
+        return junk(&counters::dropped_pad);
     }
-    const wire::ipv4_flow flow{
-        read.source, d_socket.address(), read.source_port, wire::roce_udp_port
-    };
+    const wire::ipv4_flow flow{ read.source,
+                                member ? member->group_socket->address()
+                                       : d_socket.address(),
+                                read.source_port,
+                                wire::roce_udp_port };
     const std::size_t covered = bytes - wire::icrc_bytes;
-    if (p.bth.dest_qpn == wire::cm_qpn && wire::traits(p.bth.opcode).has_deth) {
+    if (!member && p.bth.dest_qpn == wire::cm_qpn &&
+        wire::traits(p.bth.opcode).has_deth) {
         if (!d_cm_icrc.right(flow, data, covered, p.icrc))
             return count_at_all(&counters::dropped_icrc);
         d_agent.on_packet(p, read.source, d_qps, core::monotonic_ns());
         return send_cm();
     }
-    queue_pair* qp = find(p.bth.dest_qpn);
+    queue_pair* qp = !member                                 ? find(p.bth.dest_qpn)
+                     : p.bth.dest_qpn == wire::multicast_qpn ? member
+                                                             : nullptr;
     if (!qp || !qp->open_for_data())
-        return count_at_all(&counters::dropped_qpn);
-    if (qp->peer_address != 0 && qp->peer_address != read.source)
+        return junk(&counters::dropped_qpn);
+    if (!qp->hears_anybody() && qp->peer_address != read.source)
         return qp->counts.dropped_source.add();
     if (!qp->icrc.right(flow, data, covered, p.icrc))
         return qp->counts.dropped_icrc.add();

@@ -62,8 +62,12 @@ bool device::receive_scattered() noexcept
     if (g.qp)
         place = g.qp->rx->next_landing();
     const std::size_t n = d_scatter->read(place.at, place.room, place.mtu);
-    if (n == 0)
-        return false;
+    const bool grouped = n == 0 && receive_groups(); // not while the guess holds
+    if (n == 0) {
+        if (grouped)
+            after_reading();
+        return grouped;
+    }
     const std::int64_t now = core::realtime_ns();
     g.inside = place.inside;
     g.psn = place.psn;
@@ -88,7 +92,7 @@ bool device::receive_scattered() noexcept
         if (one.bytes > longest_datagram)
             count_at_all(&counters::dropped_length);
         else
-            dispatch(one, now);
+            dispatch(one, nullptr, now);
     }
     after_reading();
     return true;

@@ -114,8 +114,31 @@ void check_cm(const endpoint_config& c)
         throw config_error("connect_timeout must be above 0");
 }
 
+void check_multicast(const endpoint_config& c)
+{
+    if (!c.group.empty() && multicast_group_ipv4(c.group) == 0)
+        throw config_error("group='" + c.group +
+                           "' is no multicast address; use 224.0.0.0 to "
+                           "239.255.255.255, of which 239.0.0.0/8 is for private use");
+    if (!c.group.empty() && c.service != service_type::ud)
+        throw config_error("group='" + c.group +
+                           "' needs service=ud: a connection has one peer");
+    const bool to_group = multicast_group_ipv4(c.connect) != 0;
+    if (to_group && c.service != service_type::ud)
+        throw config_error("connect='" + c.connect +
+                           "' is a multicast group, which takes service=ud");
+    if (to_group && c.remote_qpn != 0 && c.remote_qpn != wire::multicast_qpn)
+        throw config_error("remote_qpn=" + std::to_string(c.remote_qpn) +
+                           " is no member of a multicast group; leave it out");
+    if (!to_group && c.remote_qpn == wire::multicast_qpn)
+        throw config_error("remote_qpn=16777215 stands for the members of a multicast "
+                           "group, and connect='" +
+                           c.connect + "' is none; use 2 to 16777214");
+}
+
 void check_common(const endpoint_config& c)
 {
+    check_multicast(c);
     if (c.mtu != 0 && !is_path_mtu(c.mtu))
         throw config_error("mtu=" + std::to_string(c.mtu) +
                            " is no path MTU; use 256, 512, 1024, 2048 or 4096");
@@ -141,13 +164,15 @@ void check_common(const endpoint_config& c)
 
 } // namespace
 
-const endpoint_config& checked(const endpoint_config& c)
+endpoint_config checked(endpoint_config c)
 {
     check_common(c);
     if (c.qpn != 0)
         check_static(c);
     else
         check_cm(c);
+    if (multicast_group_ipv4(c.connect) != 0)
+        c.remote_qpn = wire::multicast_qpn;
     return c;
 }
 

@@ -13,11 +13,11 @@ namespace softroce {
 constexpr std::uint16_t default_port = 18515; //!< of the connection manager's listener
 
 /*!
- * \brief \p config itself, if a softroce endpoint can be made of it. Looks at the
- * parameters alone, not at this machine's addresses. \throws config_error naming the
- * parameter, the value and what would be right
+ * \brief \p config, if a softroce endpoint can be made of it, with what it leaves open
+ * filled in. Looks at the parameters alone, not at this machine's addresses. \throws
+ * config_error naming the parameter, the value and what would be right
  */
-const endpoint_config& checked(const endpoint_config& config);
+endpoint_config checked(endpoint_config config);
 
 } // namespace softroce
 } // namespace io

@@ -46,6 +46,15 @@ std::string ipv4_text(std::uint32_t address)
     return inet_ntop(AF_INET, &a, text, sizeof text);
 }
 
+std::uint32_t multicast_group_ipv4(const std::string& text) noexcept
+{
+    in_addr a{};
+    if (inet_pton(AF_INET, text.c_str(), &a) != 1)
+        return 0;
+    const std::uint32_t address = ntohl(a.s_addr);
+    return is_multicast_ipv4(address) ? address : 0;
+}
+
 std::uint32_t resolve_ipv4(const std::string& host, const char* parameter)
 {
     if (host.empty())

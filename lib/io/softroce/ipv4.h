@@ -14,6 +14,14 @@ namespace softroce {
 //! "127.0.0.2" for 0x7f000002 (host byte order).
 std::string ipv4_text(std::uint32_t address);
 
+constexpr bool is_multicast_ipv4(std::uint32_t address) noexcept
+{
+    return address >> 28 == 0xe;
+}
+
+//! The multicast group that \p text spells as a dotted quad; 0: none.
+std::uint32_t multicast_group_ipv4(const std::string& text) noexcept;
+
 /*!
  * \brief Address of \p host (a name or dotted quad), host byte order. May ask the
  * resolver. \throws config_error no IPv4 address for it; names \p parameter

@@ -207,6 +207,35 @@ BOOST_AUTO_TEST_CASE(segments_of_one_send_count_from_zero)
     BOOST_TEST(longest > 8u);
 }
 
+BOOST_AUTO_TEST_CASE(a_group_is_sent_to_by_the_interface_of_the_own_address)
+{
+    const char* const group = "239.91.1.2"; // no route leads there
+    for (const std::uint8_t ttl : { 1, 1, 7, 3 }) {
+        endpoint_config c = sender(0x2100u + ttl, 1024, group);
+        c.service = service_type::ud;
+        c.remote_qpn = 0;
+        c.multicast_ttl = ttl;
+        capture wire;
+        contract_end tx(c, 100, 1);
+        tx.ep->start();
+        tx.send(pattern(ttl, 333));
+        BOOST_TEST((tx.next_sent().status == wc_status::success));
+        const frame f = wire.take(1)[0];
+        wire::packet p;
+        BOOST_REQUIRE((wire::parse(f.bth(), f.bth_bytes(), p) == wire::parse_status::ok));
+        BOOST_TEST(f.at(8) == ttl);
+        BOOST_TEST(f.word(12) == ntohl(::inet_addr(own)));
+        BOOST_TEST(f.word(16) == ntohl(::inet_addr(group)));
+        BOOST_TEST(p.bth.dest_qpn == 0xffffffu);
+        BOOST_TEST(p.deth.source_qpn == c.qpn);
+        BOOST_TEST(p.icrc == wire::icrc_ipv4(f.flow(),
+                                             f.ip_id(),
+                                             f.dont_fragment(),
+                                             f.bth(),
+                                             f.bth_bytes() - wire::icrc_bytes));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(packets_too_large_for_one_path_fail_that_connection_only)
 {
     // The interface takes them, a router behind it does not.

@@ -7,11 +7,14 @@
 #include "core/log.h"
 #include "io/softroce/cm_connection.h"
 #include "io/softroce/icrc_check.h"
+#include "io/softroce/ipv4.h"
 #include "io/softroce/requester.h"
 #include "io/softroce/responder.h"
+#include "io/softroce/udp_socket.h"
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -38,7 +41,7 @@ struct queue_pair {
     std::uint32_t qpn;
     std::uint32_t dest_qpn;
     std::uint32_t own_address = 0;
-    std::uint32_t peer_address = 0; //!< 0: any (UC and UD only)
+    std::uint32_t peer_address = 0; //!< 0: any (UC and UD only); UD: or a group
 
     responder::slot_queue slots;
     responder::completion_queue completions;
@@ -56,6 +59,11 @@ struct queue_pair {
     icrc_check icrc;
     std::optional<lossy_link> faults; //!< between us and the socket, if asked for
     bool may_send = false;            //!< connected as far as this side knows
+
+    // UD in a multicast group: each member has a socket of its own, so that the kernel
+    // deals out the copies. The pump's, while the queue pair is on a device.
+    std::unique_ptr<udp_socket> group_socket;
+    std::uint32_t group_drops = 0; //!< that it has counted
 
     // Connection manager; unused by static connections.
     bool uses_cm = false;
@@ -78,6 +86,11 @@ struct queue_pair {
     {
         return !uses_cm || (cm && (cm->state() == cm_state::rep_sent ||
                                    cm->state() == cm_state::established));
+    }
+    //! May packets come from several peers, or from one after the other?
+    bool hears_anybody() const noexcept
+    {
+        return !uses_cm && (peer_address == 0 || is_multicast_ipv4(peer_address));
     }
     //! Did the connection end, in order or not?
     bool over() const noexcept

@@ -3,15 +3,19 @@
 #ifndef INCLUDED_RDMA_IO_SOFTROCE_SOCKET_OPTIONS_H
 #define INCLUDED_RDMA_IO_SOFTROCE_SOCKET_OPTIONS_H
 
+#include <netinet/in.h>
 #include <netinet/udp.h>
 #include <sys/socket.h>
 
-// Older C libraries lack these (linux/udp.h, asm-generic/socket.h).
+// Older C libraries lack these (linux/udp.h, linux/in.h, asm-generic/socket.h).
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103
 #endif
 #ifndef UDP_GRO
 #define UDP_GRO 104
+#endif
+#ifndef IP_MULTICAST_ALL
+#define IP_MULTICAST_ALL 49
 #endif
 #ifndef SO_RXQ_OVFL
 #define SO_RXQ_OVFL 40

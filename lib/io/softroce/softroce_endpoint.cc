@@ -25,7 +25,7 @@ constexpr std::int64_t longest_wait_ns = INT64_C(1) << 60; // keeps sums in rang
 } // namespace
 
 softroce_endpoint::softroce_endpoint(const endpoint_config& config)
-    : d_config(checked(config)), d_qp(std::make_unique<queue_pair>(config))
+    : d_config(checked(config)), d_qp(std::make_unique<queue_pair>(d_config))
 {
     d_qp->uses_cm = config.qpn == 0;
     d_qp->may_send = !d_qp->uses_cm;
@@ -67,8 +67,10 @@ void softroce_endpoint::resolve()
         qp.own_address = c.source.empty() ? route_source_ipv4(qp.peer_address)
                                           : resolve_own_ipv4(c.source, "source");
     }
-    // A static receiver that names no peer may hear several, or another one later.
-    qp.icrc = icrc_check(qp.uses_cm || qp.peer_address != 0);
+    if (is_multicast_ipv4(qp.peer_address) && c.remote_qpn != wire::multicast_qpn)
+        throw config_error("connect='" + c.connect + "' is the multicast group " +
+                           ipv4_text(qp.peer_address) + "; give that address itself");
+    qp.icrc = icrc_check(!qp.hears_anybody());
     if (!qp.uses_cm && qp.own_address == qp.peer_address && c.qpn == c.remote_qpn)
         throw config_error(
             "source and connect are both " + ipv4_text(qp.own_address) +
@@ -104,7 +106,16 @@ void softroce_endpoint::open_unlocked()
     config.receive = d_config.receive;
     config.cpu = d_config.pump_cpu;
     const auto opened = device::open(d_qp->own_address, config);
+    std::unique_ptr<udp_socket> group;
+    if (!d_config.group.empty())
+        group = std::make_unique<udp_socket>(d_qp->own_address,
+                                             d_config.socket_buffer_bytes,
+                                             true,
+                                             multicast_group_ipv4(d_config.group));
     opened->reserve(*d_qp);
+    d_qp->group_socket = std::move(group);
+    if (is_multicast_ipv4(d_qp->peer_address))
+        opened->raise_multicast_ttl(d_config.multicast_ttl);
     {
         std::lock_guard<std::mutex> lock(d_send_mutex);
         d_device = opened;
@@ -256,7 +267,8 @@ std::string softroce_endpoint::description() const
         std::snprintf(
             qpns, sizeof qpns, ", qpn 0x%" PRIx32 " <-> 0x%" PRIx32, c.qpn, c.remote_qpn);
         text += " static, " + (c.source.empty() ? "any" : c.source) + " <-> " +
-                (c.connect.empty() ? "any" : c.connect) + qpns;
+                (c.connect.empty() ? "any" : c.connect) + qpns +
+                (c.group.empty() ? "" : ", group " + c.group);
     } else {
         text += c.listen.empty() ? ", connecting to " + c.connect
                                  : ", listening on " + c.listen;
@@ -284,6 +296,7 @@ void softroce_endpoint::stop() noexcept
         last.reset();
     }
     // The pump is out: this thread now has its ends of the queues.
+    d_qp->group_socket.reset();
     d_qp->tx->abort(wc_status::flushed);
     recv_slot slot;
     while (d_qp->slots.pop(slot)) {

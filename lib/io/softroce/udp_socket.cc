@@ -62,31 +62,68 @@ struct udp_socket::buffers {
     std::vector<std::byte> scratch = std::vector<std::byte>(scratch_bytes);
 };
 
-udp_socket::udp_socket(std::uint32_t address, std::uint32_t buffer_bytes, bool gro)
-    : d_address(address), d_buffers(std::make_unique<buffers>())
+namespace {
+
+// Bound to the group, a socket gets nothing else; without MULTICAST_ALL it does not get
+// what others of this machine joined on other interfaces.
+void join(int fd, std::uint32_t address, std::uint32_t group)
 {
-    const std::string where =
-        ipv4_text(address) + ":" + std::to_string(wire::roce_udp_port);
-    d_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (d_fd < 0)
-        throw os_error(errno, "socket for UDP " + where);
+    const int zero = 0;
+    setsockopt(fd, IPPROTO_IP, IP_MULTICAST_ALL, &zero, sizeof zero);
+    ip_mreqn member{};
+    member.imr_multiaddr.s_addr = htonl(group);
+    member.imr_address.s_addr = htonl(address);
+    if (setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &member, sizeof member) != 0)
+        throw os_error(errno,
+                       "joining the multicast group " + ipv4_text(group) +
+                           " on the interface of " + ipv4_text(address));
+}
+
+void bind_port(int fd, std::uint32_t address)
+{
     sockaddr_in own{};
     own.sin_family = AF_INET;
     own.sin_port = htons(wire::roce_udp_port);
     own.sin_addr.s_addr = htonl(address);
-    if (bind(d_fd, reinterpret_cast<sockaddr*>(&own), sizeof own) != 0) {
-        const int code = errno;
-        close(d_fd);
-        std::string advice;
-        if (code == EADDRINUSE)
-            advice =
-                ": another program or the kernel's rdma_rxe has this port there; stop "
-                "it, or "
-                "give another own address of this machine (127.0.0.3, say), or run in a "
-                "network namespace";
-        throw os_error(code, "bind to UDP " + where + advice);
-    }
+    if (bind(fd, reinterpret_cast<sockaddr*>(&own), sizeof own) == 0)
+        return;
+    const int code = errno;
+    std::string advice;
+    if (code == EADDRINUSE)
+        advice = ": another program or the kernel's rdma_rxe has this port there; stop "
+                 "it, or give another own address of this machine (127.0.0.3, say), or "
+                 "run in a network namespace";
+    throw os_error(code,
+                   "bind to UDP " + ipv4_text(address) + ":" +
+                       std::to_string(wire::roce_udp_port) + advice);
+}
+
+} // namespace
+
+udp_socket::udp_socket(std::uint32_t address,
+                       std::uint32_t buffer_bytes,
+                       bool gro,
+                       std::uint32_t group)
+    : d_address(group != 0 ? group : address), d_buffers(std::make_unique<buffers>())
+{
+    d_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (d_fd < 0)
+        throw os_error(errno,
+                       "socket for UDP " + ipv4_text(d_address) + ":" +
+                           std::to_string(wire::roce_udp_port));
     const int one = 1;
+    try {
+        if (group != 0)
+            setsockopt(d_fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+        bind_port(d_fd, d_address);
+        if (group != 0)
+            join(d_fd, address, group);
+    } catch (...) {
+        close(d_fd);
+        throw;
+    }
+    const in_addr leaves_by{ htonl(address) };
+    setsockopt(d_fd, IPPROTO_IP, IP_MULTICAST_IF, &leaves_by, sizeof leaves_by);
     const int discover = IP_PMTUDISC_DO;
     setsockopt(d_fd, IPPROTO_IP, IP_MTU_DISCOVER, &discover, sizeof discover);
     setsockopt(d_fd, SOL_SOCKET, SO_RXQ_OVFL, &one, sizeof one);
@@ -103,6 +140,12 @@ udp_socket::udp_socket(std::uint32_t address, std::uint32_t buffer_bytes, bool g
 }
 
 udp_socket::~udp_socket() { close(d_fd); }
+
+void udp_socket::set_multicast_ttl(std::uint8_t ttl) noexcept
+{
+    const int value = ttl;
+    setsockopt(d_fd, IPPROTO_IP, IP_MULTICAST_TTL, &value, sizeof value);
+}
 
 std::size_t udp_socket::receive(datagrams* out) noexcept
 {

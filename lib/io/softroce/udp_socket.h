@@ -43,18 +43,27 @@ public:
     static constexpr std::size_t read_bytes = 65536;
 
     /*!
-     * \param address own address, host byte order
+     * \param address own address, host byte order; packets to multicast groups leave by
+     * its interface
      * \param buffer_bytes asked of the kernel for each direction
      * \param gro let the kernel join datagrams, if it can
+     * \param group a multicast group to be bound instead of \p address, and joined on its
+     * interface; other sockets may be, too, and each gets every packet. 0: none
      * \throws os_error port in use (EADDRINUSE), limits; names address and port
      */
-    udp_socket(std::uint32_t address, std::uint32_t buffer_bytes, bool gro = true);
+    udp_socket(std::uint32_t address,
+               std::uint32_t buffer_bytes,
+               bool gro = true,
+               std::uint32_t group = 0);
     ~udp_socket();
     udp_socket(const udp_socket&) = delete;
     udp_socket& operator=(const udp_socket&) = delete;
 
     int fd() const noexcept { return d_fd; }
+    //! The destination of what it receives: the own address, or the group.
     std::uint32_t address() const noexcept { return d_address; }
+    //! Of packets that it sends to multicast groups; 1 unless set. Any thread.
+    void set_multicast_ttl(std::uint8_t ttl) noexcept;
     bool has_gro() const noexcept { return d_gro; }
     bool has_gso() const noexcept { return d_gso; }
     //! What the kernel granted for receiving, bytes of its own accounting.

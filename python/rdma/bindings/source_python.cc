@@ -46,6 +46,7 @@ Connection
   remote_qpn, remote_psn
                  the peer's. qpn given: a static connection, both sides told all numbers
   qkey           ud: the Q_Key that both sides must give (32 bits)
+  group          ud: multicast group, such as 239.1.2.3, to receive from, too
   mtu            path MTU in bytes: 256, 512, 1024, 2048 or 4096; 0: what fits
                  (listen, connect), 1024 (static)
   memory         where the ring lives: auto, host or cuda:N
@@ -105,6 +106,7 @@ source::sptr make(const str_argument& sample,
                   const int_argument& psn,
                   const int_argument& remote_psn,
                   const int_argument& qkey,
+                  const str_argument& group,
                   const int_argument& mtu,
                   const str_argument& peers,
                   const str_argument& memory,
@@ -131,6 +133,7 @@ source::sptr make(const str_argument& sample,
     c.psn = number_of<std::uint32_t>(psn, "psn");
     c.remote_psn = number_of<std::uint32_t>(remote_psn, "remote_psn");
     c.qkey = number_of<std::uint32_t>(qkey, "qkey");
+    c.group = text_of(group, "group");
     c.mtu = number_of<std::uint32_t>(mtu, "mtu");
     c.peers = text_of(peers, "peers");
     c.memory = text_of(memory, "memory");
@@ -172,6 +175,7 @@ void bind_source(py::module_& m)
              py::arg("psn") = d.psn,
              py::arg("remote_psn") = d.remote_psn,
              py::arg("qkey") = d.qkey,
+             py::arg("group") = d.group,
              py::arg("mtu") = d.mtu,
              py::arg("peers") = d.peers,
              py::arg("memory") = d.memory,
