@@ -34,6 +34,11 @@ missing_packages() {
     echo "${missing# }"
 }
 
+# may_install: without asking anybody for a password?
+may_install() {
+    [ "$(id -u)" -eq 0 ] || { command -v sudo >/dev/null && sudo -n true 2>/dev/null; }
+}
+
 # install_packages NAME ...: with apt where something is missing; says the line where it may not
 install_packages() {
     local missing apt
@@ -45,7 +50,7 @@ install_packages() {
     [ -n "$missing" ] || return 0
     apt="env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300"
     if [ "$(id -u)" -ne 0 ]; then
-        if command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
+        if may_install || { command -v sudo >/dev/null && [ -t 0 ]; }; then
             apt="sudo $apt"
         else
             echo "Packages are missing, and this user may not install them. Run as root:" >&2

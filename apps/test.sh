@@ -3,10 +3,13 @@
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+# shellcheck source-path=SCRIPTDIR source=guest/kernel.sh
+. "$RDMA_ROOT/apps/guest/kernel.sh"
 
 usage() {
     cat <<'TEXT'
 usage: apps/test.sh [TIER ...] [-v] [-- CTEST_ARGUMENT ...]
+       apps/test.sh guest --shell
 
 Installs what is missing, builds, and runs the tests of the tiers named:
   unit       no device, no network
@@ -15,6 +18,7 @@ Installs what is missing, builds, and runs the tests of the tiers named:
   gpu        needs an NVIDIA GPU
 With no tier named: all that can run on this machine; the others are listed with the reason.
   -v         show the output of passing tests too
+  --shell    builds, then gives a shell in the virtual machine
 
 RDMA_REQUIRE=gpu,guest (a list of tiers) makes it a failure when one of them cannot run.
 Exit code: 0 all passed; 1 a test failed or a required tier did not run; 2 usage; 77 nothing
@@ -23,12 +27,14 @@ TEXT
 }
 
 tiers=()
+shell=""
 verbose=()
 extra=()
 while [ $# -gt 0 ]; do
     case $1 in
         unit | loopback | guest | gpu) tiers+=("$1") ;;
         -v | --verbose) verbose=(--verbose) ;;
+        --shell) shell=yes ;;
         -h | --help) usage; exit 0 ;;
         --) shift; extra=("$@"); break ;;
         *) echo "error: '$1' is no tier; they are unit, loopback, guest and gpu" >&2
@@ -37,11 +43,32 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+if [ -n "$shell" ] && [ "${tiers[*]}" != guest ]; then
+    echo "error: --shell goes with the tier guest alone" >&2
+    exit 2
+fi
+named=${tiers[*]}
 [ ${#tiers[@]} -gt 0 ] || tiers=(unit loopback guest gpu)
 
 required() { case ",${RDMA_REQUIRE:-}," in *",$1,"*) ;; *) return 1 ;; esac; }
 label_tests() {
     ctest --test-dir "$RDMA_BUILD_DIR" -N -L "^$1\$" | sed -n 's/^Total Tests: //p'
+}
+
+# why_no_guest: installs and fetches what is missing, where the tier was named or nobody has to be
+# asked for a password; prints why the guest still cannot run
+why_no_guest() {
+    local why
+    why=$(guest_unsuited)
+    if [ -z "$why" ]; then
+        if may_install || { [ -n "$named" ] && [ -t 0 ]; }; then
+            # shellcheck disable=SC2086  # words on purpose
+            (install_packages $RDMA_GUEST_PACKAGES) >&2 || true
+        fi
+        why=$(guest_lacks)
+    fi
+    if [ -z "$why" ] && ! guest_kernel; then why="no kernel for it; the reason is above"; fi
+    echo "$why"
 }
 
 # why_not TIER: prints why the tier cannot run here, nothing if it can
@@ -51,6 +78,8 @@ why_not() {
         echo "no NVIDIA GPU on this machine"
     elif [ "$1" = gpu ] && ! grep -q '^CMAKE_CUDA_COMPILER:.*/' "$RDMA_BUILD_DIR/CMakeCache.txt"; then
         echo "built without CUDA: no nvcc was found"
+    elif [ "$1" = guest ]; then
+        why_no_guest
     elif [ "$(label_tests "$1")" = 0 ]; then
         echo "no tests in this tier yet"
     fi
@@ -58,6 +87,11 @@ why_not() {
 
 setup
 configure_and_build
+if [ -n "$shell" ]; then
+    why=$(why_no_guest)
+    [ -z "$why" ] || die "no guest: $why"
+    exec bash "$RDMA_ROOT/apps/guest/run.sh" --shell
+fi
 
 run=()
 missing=""

@@ -1,0 +1,104 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Sourced by the tests that run in the guest. A test is a list of
+#
+#     check "what has to hold" FUNCTION ARGUMENT ...
+#
+# and ends with finish. FUNCTION runs commands side by side by `side NAME COMMAND ...`, waits for
+# conditions, and fails by returning non-zero, best by `wrong WHY`. After it, whatever it has
+# started is ended; if it failed, what each side has said is printed.
+
+set -uo pipefail
+GR_RDMA=$RDMA_BUILD_DIR/apps/gr-rdma
+RXE=10.0.0.1  # the kernel's RDMA device rxe0
+SOFT=10.0.0.2 # the namespace "soft": softroce
+WORK=$(mktemp -d)
+LOGS=$WORK/logs
+export GR_RDMA RXE SOFT
+declare -A PIDS
+FAILED=0
+CHECKS=0
+
+# check WHAT FUNCTION ...
+check() {
+    local what=$1 pid begin=$SECONDS
+    shift
+    rm -rf "$LOGS"
+    mkdir "$LOGS"
+    PIDS=()
+    WHY="its last command failed"
+    CHECKS=$((CHECKS + 1))
+    if "$@"; then
+        echo "ok: $what ($((SECONDS - begin)) s)"
+    else
+        FAILED=$((FAILED + 1))
+        echo "FAIL: $what: $WHY"
+        tail -n +1 "$LOGS"/* 2>/dev/null | tail -n 60 | sed 's/^/    | /'
+    fi
+    for pid in "${PIDS[@]}"; do
+        { kill -9 "$pid" && wait "$pid"; } 2>/dev/null
+    done
+}
+
+# wrong WHY: what is printed beside FAIL; false
+wrong() {
+    WHY=$*
+    return 1
+}
+
+# side NAME COMMAND ...: in the background; its output is NAME's log
+side() {
+    local name=$1
+    shift
+    stdbuf -oL "$@" >"$LOGS/$name" 2>&1 </dev/null &
+    PIDS[$name]=$!
+}
+
+# ends NAME SECONDS [STATUS]: wait until it has ended, with that exit status if one is given
+ends() {
+    local status=0 pid=${PIDS[$1]}
+    wait_until "$2" gone "$pid" || {
+        wrong "$1 did not end within $2 s"
+        return
+    }
+    wait "$pid" || status=$?
+    [ -z "${3:-}" ] || [ "$status" -eq "$3" ] || wrong "$1 ended with status $status, not $3"
+}
+
+gone() { ! kill -0 "$1" 2>/dev/null; }
+
+# wait_until SECONDS COMMAND ...: until it succeeds; false if it never does
+wait_until() {
+    local end=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        [ "$SECONDS" -le "$end" ] || {
+            wrong "did not come about in time: $*"
+            return
+        }
+        sleep 0.05
+    done
+}
+
+# says NAME TEXT: has that side said it?
+says() { grep -qF -- "$2" "$LOGS/$1" 2>/dev/null || wrong "$1 did not say '$2'"; }
+
+# softroce_up: has softroce bound its port?
+softroce_up() { soft ss -Huln "src $SOFT" 2>/dev/null | grep -q ":4791 "; }
+
+# rxe_listens PORT: does somebody listen there by rdma_cm?
+rxe_listens() { rdma resource show cm_id 2>/dev/null | grep -q "state LISTEN.*:$1 "; }
+
+# bytes_in FILE COUNT
+bytes_in() {
+    local have
+    have=$(stat -c %s "$1" 2>/dev/null) || have=none
+    [ "$have" = "$2" ] || wrong "$(basename "$1") has $have bytes, not $2"
+}
+
+finish() {
+    rm -rf "$WORK"
+    echo "$((CHECKS - FAILED)) of $CHECKS checks passed"
+    [ "$CHECKS" -gt 0 ] && [ "$FAILED" -eq 0 ]
+    exit
+}
