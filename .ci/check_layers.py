@@ -29,10 +29,10 @@ MAY = {
 ALL = ("lib/", "include/", "python/", "apps/")
 # System header -> the only places that may include it.
 OWNED = {
-    r"(infiniband|rdma)/": ("lib/io/verbs/",),
+    r"(infiniband|rdma)/": ("lib/io/verbs/", "lib/testing/fake_"),
     r"(cuda|cufft|cublas|nvrtc|nvml|cuComplex)|thrust/|cub/": ("lib/mem/cuda_", "lib/cuda/"),
     r"sys/(socket|un|epoll)|netinet/|arpa/|net/if|ifaddrs|netdb|linux/(if|udp|net|errqueue)":
-        ("lib/io/softroce/", "lib/probe/", "apps/bench"),
+        ("lib/io/softroce/", "lib/io/verbs/", "lib/testing/fake_", "lib/probe/", "apps/bench"),
     r"gnuradio/(?!rdma/)|pmt/": ("lib/(blocks)/", "include/", "python/", "apps/"),
     r"volk/|fftw3": ("lib/dsp/",),
     r"pybind11/": ("python/",),
@@ -110,6 +110,9 @@ SAMPLES = (
     ("lib/io/softroce/a.cc", "<sys/socket.h>", False),
     ("lib/io/verbs/a.cc", "<infiniband/verbs.h>", False),
     ("lib/io/softroce/a.cc", "<rdma/rdma_cma.h>", True),
+    ("lib/io/verbs/a.cc", "<sys/socket.h>", False),
+    ("lib/testing/fake_a.cc", "<rdma/rdma_cma.h>", False),
+    ("lib/testing/a.h", "<rdma/rdma_cma.h>", True),
     ("lib/probe/a.cc", '"io/b.h"', False),
     ("lib/probe/a.cc", '"dsp/b.h"', True),
     ("lib/source_impl.cc", '"io/b.h"', False),

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -46,9 +47,12 @@ bool is_path_mtu(std::uint32_t bytes) noexcept;
 struct endpoint_config {
     std::string endpoint = "auto"; //!< auto, softroce, verbs, inproc
     service_type service = service_type::rc;
-    std::string source;           //!< own address; for inproc, any name
-    std::string connect;          //!< the peer's address (static: HOST)
-    std::string listen;           //!< HOST[:PORT], connection manager
+    std::string device;   //!< verbs: name of the RDMA device; empty: the one with source
+    int gid_index = -1;   //!< verbs, static: index of the own GID; -1: by the own address
+    unsigned ib_port = 0; //!< verbs: port of the device; 0: the one with the own address
+    std::string source;   //!< own address; for inproc, any name
+    std::string connect;  //!< the peer's address (static: HOST)
+    std::string listen;   //!< HOST[:PORT], connection manager
     std::uint32_t qpn = 0;        //!< own QPN, 24 bits; 0: not static
     std::uint32_t remote_qpn = 0; //!< the peer's QPN, 24 bits
     std::uint32_t psn = 0;        //!< first PSN that we send, 24 bits
@@ -81,6 +85,11 @@ struct endpoint_config {
     std::string
         peers; //!< CM, listening: who may connect, addresses by comma; empty: anyone
     std::int64_t connect_timeout_ns = 10000000000; //!< CM: until a handshake is given up
+    //! verbs, static: the device gives out the QPNs. tell_qpn is called with the own one
+    //! when it is known (open() or attach()); ask_remote_qpn, if given, is called by
+    //! start() and replaces remote_qpn. For two ends that exchange them by other means.
+    std::function<void(std::uint32_t)> tell_qpn;
+    std::function<std::uint32_t()> ask_remote_qpn;
     lossy_link_config faults; //!< softroce: harm done to the packets of what is sent
     core::log_sink log;
 };
