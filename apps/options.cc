@@ -161,6 +161,10 @@ void ring_options::declare(flags& f)
 {
     f.group("Receiving");
     f.count("buffers", buffers, 2, 1u << 20, "messages that the ring holds");
+    f.choice("reconnect",
+             reconnect,
+             { "never", "failure", "always" },
+             "go on with a new connection after one that failed, or after any");
     f.choice("memory", memory, { "auto", "host" }, "where the ring lives");
     f.count("count",
             count,

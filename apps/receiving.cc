@@ -55,6 +55,7 @@ source_config make_source_config(const connection_options& connection,
     c.group = connection.group;
     c.mtu = static_cast<std::uint32_t>(connection.mtu);
     c.memory = ring.memory;
+    c.reconnect = ring.reconnect;
     c.wait = connection.wait;
     c.receive = connection.receive;
     c.pump_cpu = connection.bound_cpu();

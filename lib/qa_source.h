@@ -71,6 +71,7 @@ public:
             d_endpoint->stop(); // before the messages go
         });
     }
+    std::string status_text() const { return d_endpoint->status_text(); }
     void stop()
     {
         d_stop = true;

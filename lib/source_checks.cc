@@ -3,6 +3,7 @@
 #include "source_checks.h"
 
 #include "mem/ring_cursor.h"
+#include "reconnect_policy.h"
 
 #include <climits>
 #include <cmath>
@@ -97,6 +98,7 @@ io::endpoint_config endpoint_settings(const source_config& c)
             "auto or host");
     check_rate(c.rate);
     check_freq(c.freq);
+    parse_reconnect(c.reconnect);
     io::endpoint_config e;
     e.endpoint = c.endpoint;
     e.service = io::parse_service(c.service);
@@ -111,6 +113,7 @@ io::endpoint_config endpoint_settings(const source_config& c)
     e.group = c.group;
     e.mtu = c.mtu;
     e.peers = c.peers;
+    e.rkey = c.rkey;
     e.wait = io::parse_wait(c.wait);
     e.receive = io::parse_receive(c.receive);
     e.pump_cpu = c.pump_cpu;

@@ -49,7 +49,8 @@ source_impl::source_impl(const source_config& config)
       d_item_bytes(item_bytes(config, d_sample)),
       d_slot_items(slot_items(config, d_item_bytes)),
       d_endpoint_config(endpoint_settings(config)),
-      d_tags(tag_settings(config, d_sample, d_item_bytes), alias_pmt())
+      d_tags(tag_settings(config, d_sample, d_item_bytes), alias_pmt()),
+      d_reconnect(parse_reconnect(config.reconnect), !config.connect.empty())
 {
     io::make_endpoint(d_endpoint_config); // a wrong connection is refused here already
     d_endpoint_config.log = [this](core::log_level level, const std::string& text) {
@@ -60,28 +61,6 @@ source_impl::source_impl(const source_config& config)
 
 source_impl::~source_impl() { stop(); }
 
-std::shared_ptr<io::endpoint> source_impl::session() const
-{
-    std::lock_guard<std::mutex> lock(d_mutex);
-    return d_endpoint;
-}
-
-bool source_impl::check_topology(int, int)
-{
-    if (session())
-        return true; // opened by an earlier check, not started yet
-    std::shared_ptr<io::endpoint> fresh = io::make_endpoint(d_endpoint_config);
-    fresh->open();
-    {
-        std::lock_guard<std::mutex> lock(d_mutex);
-        d_endpoint = fresh;
-        d_failure.clear();
-    }
-    if (d_ring)
-        attach();
-    return true;
-}
-
 std::shared_ptr<mem::ring_memory>
 source_impl::output_ring(int, std::size_t item, std::size_t min_items)
 {
@@ -90,7 +69,8 @@ source_impl::output_ring(int, std::size_t item, std::size_t min_items)
         slots = std::max<std::uint64_t>(slots, min_items / d_slot_items + 2);
     if (!d_ring || d_ring->first_mapping().bytes < slots * d_config.message_bytes) {
         d_ring = std::make_shared<mem::host_ring>(ring_config(d_config, slots));
-        attach();
+        if (const auto endpoint = session())
+            attach(*endpoint);
     }
     return d_ring;
 }
@@ -98,97 +78,6 @@ source_impl::output_ring(int, std::size_t item, std::size_t min_items)
 std::uint64_t source_impl::header_stride() const
 {
     return core::round_up(d_config.header_bytes, header_alignment);
-}
-
-void source_impl::attach()
-{
-    const auto endpoint = session();
-    if (!endpoint)
-        return;
-    const std::uint64_t slots = d_ring->first_mapping().bytes / d_config.message_bytes;
-    mem::region headers;
-    if (d_config.header_bytes != 0) {
-        d_headers.resize(slots * header_stride());
-        headers.host = d_headers.data();
-        headers.bytes = d_headers.size();
-    }
-    endpoint->attach(d_ring->first_mapping(), headers);
-}
-
-bool source_impl::start()
-{
-    try {
-        begin();
-    } catch (const std::exception& e) {
-        // GNU Radio would hang: work() ends the stream and says why.
-        std::lock_guard<std::mutex> lock(d_mutex);
-        d_failure = e.what();
-    }
-    return block::start();
-}
-
-void source_impl::begin()
-{
-    const auto endpoint = session();
-    d_buffer = dynamic_cast<ring_buffer*>(detail()->output(0).get());
-    if (!endpoint || !d_buffer)
-        throw std::logic_error("start() without a checked flowgraph");
-    const std::uint64_t slots = d_buffer->bufsize() / d_slot_items;
-    const std::uint64_t kept =
-        (d_buffer->max_preload() + d_slot_items - 1) / d_slot_items;
-    if (kept >= slots)
-        throw config_error("buffers=" + std::to_string(d_config.buffers) +
-                           " are too few for a reader with a history of " +
-                           std::to_string(d_buffer->max_preload() + 1) +
-                           " items; use at least " + std::to_string(kept + 2));
-    d_cursor = mem::ring_cursor(slots);
-    {
-        gr::thread::scoped_lock lock(*d_buffer->mutex());
-        d_cursor.reset(d_buffer->write_offset_bytes() / d_config.message_bytes);
-    }
-    {
-        gr::thread::scoped_lock lock(d_setlock);
-        d_tags.restart();
-    }
-    d_end_logged = false;
-    d_next_status_ns = 0;
-    post_free_slots(*endpoint);
-    endpoint->start();
-    log(core::log_level::info,
-        endpoint->description() + ", ring of " + std::to_string(slots) + " x " +
-            core::human_bytes(d_config.message_bytes) + " in host memory");
-}
-
-bool source_impl::stop()
-{
-    std::shared_ptr<io::endpoint> ended;
-    {
-        std::lock_guard<std::mutex> lock(d_mutex);
-        ended.swap(d_endpoint);
-    }
-    if (ended) {
-        const io::endpoint_state last = ended->state();
-        const std::string text = ended->status_text();
-        ended->stop();
-        keep_totals(*ended, last, text);
-        d_restarted = true;
-    }
-    d_buffer = nullptr;
-    return block::stop();
-}
-
-void source_impl::keep_totals(const io::endpoint& ended,
-                              io::endpoint_state last,
-                              const std::string& text)
-{
-    std::lock_guard<std::mutex> lock(d_mutex);
-    const bool ended_itself =
-        last == io::endpoint_state::closed || last == io::endpoint_state::failed;
-    d_end_state = ended_itself ? last : io::endpoint_state::idle;
-    d_end_text = ended_itself ? text : "";
-    ended.counters().for_each([this](const char* name, const char*, std::uint64_t value) {
-        d_totals[name] += value;
-    });
 }
 
 void source_impl::post_free_slots(io::endpoint& endpoint)
@@ -217,12 +106,18 @@ int source_impl::general_work(int,
                               gr_vector_const_void_star&,
                               gr_vector_void_star&)
 {
-    const auto endpoint = session();
-    if (!endpoint || !d_buffer || !d_failure.empty())
+    if (!d_buffer || !d_failure.empty())
         return finish();
     if (readers_are_done(*d_buffer)) // part of a slot may fit for ever
         return WORK_DONE;
     publish_status(core::monotonic_ns());
+    if (d_waiting) {
+        renew_session();
+        return come_again();
+    }
+    const auto endpoint = session();
+    if (!endpoint)
+        return finish();
     post_free_slots(*endpoint);
 
     io::completion done[poll_batch];
@@ -238,14 +133,15 @@ int source_impl::general_work(int,
                                         ? longest_wait_ns
                                         : shortest_wait_ns);
         n = endpoint->poll(done, poll_batch);
-        if (n == 0 && ended)
-            return finish();
         if (n == 0) {
-            // GNU Radio takes a source that made nothing for one that waits for input,
-            // and would let it sleep for 250 ms.
-            gr::thread::scoped_lock lock(detail()->d_tpb.mutex);
-            detail()->d_tpb.input_changed = true;
-            return 0;
+            const bool failed = state == io::endpoint_state::failed;
+            if (!ended)
+                return come_again();
+            if (state == io::endpoint_state::idle || !d_reconnect.goes_on(failed))
+                return finish();
+            end_session();
+            lose_session(failed, status_text());
+            return come_again();
         }
     }
     std::uint64_t items = 0;
@@ -258,6 +154,15 @@ int source_impl::general_work(int,
     d_new_tags.clear();
     produce(0, static_cast<int>(items));
     return WORK_CALLED_PRODUCE;
+}
+
+// With nothing made. GNU Radio takes a source that made nothing for one that waits for
+// input, and would let it sleep for 250 ms.
+int source_impl::come_again()
+{
+    gr::thread::scoped_lock lock(detail()->d_tpb.mutex);
+    detail()->d_tpb.input_changed = true;
+    return 0;
 }
 
 // False if the completion brought no message. Completions come in the order of posting.
@@ -275,6 +180,7 @@ bool source_impl::deliver(const io::completion& done, std::uint64_t offset)
     if (d_restarted && !m.done.lost)
         m.done.lost.reason = io::gap_reason::reconnect;
     d_restarted = false;
+    d_reconnect.note_success();
 
     const std::uint64_t whole = m.bytes / d_item_bytes * d_item_bytes;
     if (whole != m.bytes && d_odd_messages++ == 0)
@@ -300,33 +206,13 @@ int source_impl::finish()
 {
     if (!d_end_logged) {
         d_end_logged = true;
-        const auto endpoint = session();
-        const std::string why = status_text();
-        const bool failed = !endpoint ||
-                            endpoint->state() == io::endpoint_state::failed ||
-                            !d_failure.empty();
+        end_session();
+        const bool failed = state() == io::to_string(io::endpoint_state::failed);
         log(failed ? core::log_level::error : core::log_level::info,
-            (failed ? "stream failed: " : "stream ended: ") + why);
+            (failed ? "stream failed: " : "stream ended: ") + status_text());
         publish_status(INT64_MAX);
     }
     return WORK_DONE;
-}
-
-void source_impl::publish_status(std::int64_t now_ns)
-{
-    if (now_ns < d_next_status_ns)
-        return;
-    d_next_status_ns = core::monotonic_ns() + 1000000000;
-    const auto endpoint = session();
-    if (!endpoint)
-        return;
-    source_status::facts now;
-    now.counters = counters();
-    now.queue_depth = d_cursor.outstanding();
-    now.state = state();
-    now.status_text = status_text();
-    now.description = endpoint->description();
-    message_port_pub(pmt::mp("status"), d_status.make(now));
 }
 
 void source_impl::set_rate(double rate)
@@ -341,57 +227,6 @@ void source_impl::set_freq(double freq)
     check_freq(freq);
     gr::thread::scoped_lock lock(d_setlock);
     d_tags.set_freq(freq);
-}
-
-std::string source_impl::description() const
-{
-    const auto endpoint = session();
-    return endpoint ? endpoint->description() : "not running";
-}
-
-std::string source_impl::state() const
-{
-    const auto endpoint = session();
-    std::lock_guard<std::mutex> lock(d_mutex);
-    if (!d_failure.empty())
-        return io::to_string(io::endpoint_state::failed);
-    return io::to_string(endpoint ? endpoint->state() : d_end_state);
-}
-
-std::string source_impl::status_text() const
-{
-    const auto endpoint = session();
-    std::lock_guard<std::mutex> lock(d_mutex);
-    if (!d_failure.empty())
-        return d_failure;
-    return endpoint ? endpoint->status_text() : d_end_text;
-}
-
-std::map<std::string, std::uint64_t> source_impl::counters() const
-{
-    std::lock_guard<std::mutex> lock(d_mutex);
-    auto sum = d_totals;
-    const auto add = [&](const char* name, const char*, std::uint64_t value) {
-        sum[name] += value;
-    };
-    if (d_endpoint)
-        d_endpoint->counters().for_each(add);
-    else
-        io::counters().for_each(add);
-    sum["messages_odd"] = d_odd_messages.load();
-    return sum;
-}
-
-void source_impl::log(core::log_level level, const std::string& text) const
-{
-    if (level == core::log_level::error)
-        d_logger->error("{}", text);
-    else if (level == core::log_level::warn)
-        d_logger->warn("{}", text);
-    else if (level == core::log_level::info)
-        d_logger->info("{}", text);
-    else
-        d_debug_logger->debug("{}", text);
 }
 
 } // namespace rdma

@@ -7,6 +7,7 @@
 #include "core/sample.h"
 #include "io/endpoint.h"
 #include "mem/ring_cursor.h"
+#include "reconnect_policy.h"
 #include "ring_client.h"
 #include "source_status.h"
 #include "source_tags.h"
@@ -28,7 +29,8 @@ class ring_buffer;
  * Order of things: check_topology() opens an endpoint, in the thread that starts the
  * flowgraph, because an exception from start() would hang GNU Radio; output_ring() makes
  * the ring; start() posts every slot and connects; general_work() turns completions into
- * items; stop() ends the session. lock()/unlock() is stop and start.
+ * items; stop() ends the session. lock()/unlock() is stop and start. Where a connection
+ * ends and the reconnect policy goes on, general_work() makes the next session itself.
  */
 class source_impl : public source, public ring_client
 {
@@ -56,11 +58,16 @@ public:
 
 private:
     std::shared_ptr<io::endpoint> session() const;
-    void attach();
+    void attach(io::endpoint& endpoint);
     void begin();
+    void connect(io::endpoint& endpoint);
+    void end_session();
+    void lose_session(bool failed, const std::string& why);
+    void renew_session();
     std::uint64_t header_stride() const; //!< bytes between two headers
     void post_free_slots(io::endpoint& endpoint);
     bool deliver(const io::completion& done, std::uint64_t offset);
+    int come_again();
     int finish();
     void publish_status(std::int64_t now_ns);
     void keep_totals(const io::endpoint& ended,
@@ -77,12 +84,13 @@ private:
     std::shared_ptr<mem::ring_memory> d_ring;
     std::vector<std::byte> d_headers;
 
-    mutable std::mutex d_mutex; // guards the next five
+    mutable std::mutex d_mutex; // guards the next six
     std::shared_ptr<io::endpoint> d_endpoint;
     std::map<std::string, std::uint64_t> d_totals; // of sessions that are over
     std::string d_failure;                         // start() went wrong
     io::endpoint_state d_end_state = io::endpoint_state::idle; // of the last session
     std::string d_end_text;
+    std::string d_end_description;
 
     // The block's thread, between start() and stop().
     ring_buffer* d_buffer = nullptr;
@@ -92,8 +100,13 @@ private:
     bool d_restarted =
         false; // a session went before: the next message stands behind a gap
     bool d_end_logged = false;
+    reconnect_policy d_reconnect;
+    bool d_waiting = false; // between two connections
+    std::int64_t d_next_attempt_ns = 0;
+    std::int64_t d_next_log_ns = 0; // of a lost connection
     std::int64_t d_next_status_ns = 0;
     source_status d_status;
+    std::atomic<std::uint64_t> d_reconnects{ 0 };   // connections begun after the first
     std::atomic<std::uint64_t> d_odd_messages{ 0 }; // not a whole number of items
 };
 

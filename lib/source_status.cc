@@ -7,6 +7,17 @@
 namespace gr {
 namespace rdma {
 
+std::string with_trailing_gap(const std::string& text, const io::endpoint& endpoint)
+{
+    const io::gap lost = endpoint.trailing_gap();
+    if (!lost)
+        return text;
+    return text + "; lost behind the last message (" + io::to_string(lost.reason) +
+           "): messages=" +
+           (lost.messages_known ? std::to_string(lost.messages) : "unknown") +
+           ", bytes=" + (lost.bytes_known ? std::to_string(lost.bytes) : "unknown");
+}
+
 void source_status::note_latency(double microseconds) noexcept
 {
     ++d_count;

@@ -3,6 +3,8 @@
 #ifndef INCLUDED_RDMA_SOURCE_STATUS_H
 #define INCLUDED_RDMA_SOURCE_STATUS_H
 
+#include "io/endpoint.h"
+
 #include <cstdint>
 #include <map>
 #include <pmt/pmt.h>
@@ -10,6 +12,10 @@
 
 namespace gr {
 namespace rdma {
+
+//! \p text, and what is known to be lost behind the last message of an endpoint that was
+//! stopped: no item is there to carry a tag.
+std::string with_trailing_gap(const std::string& text, const io::endpoint& endpoint);
 
 //! Makes the dict of rdma.source's status port. Not thread-safe.
 class source_status

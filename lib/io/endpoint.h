@@ -155,8 +155,7 @@ public:
     virtual std::size_t poll_send(send_completion* out, std::size_t max) noexcept = 0;
     virtual bool wait_sendable(std::int64_t timeout_ns) noexcept = 0;
 
-    //! What was lost after the last delivered message; read once the state is closed or
-    //! failed.
+    //! What was lost after the last delivered message; known once stop() has returned.
     virtual gap trailing_gap() const noexcept = 0;
 
     virtual endpoint_state state() const noexcept = 0;

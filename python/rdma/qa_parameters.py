@@ -37,6 +37,8 @@ BAD_SOURCE = [
     (dict(memory="gpu"), "memory", "gpu", "host"),
     (dict(wait="spin"), "wait", "spin", "hybrid"),
     (dict(receive="mmap"), "receive", "mmap", "auto, gro or scatter"),
+    (dict(reconnect="sometimes"), "reconnect", "sometimes", "never, failure"),
+    (dict(rkey=1 << 32), "rkey", "4294967296", "4294967295"),
     (dict(pump_cpu=-2), "pump_cpu", "-2", "-1"),
     (dict(rate=-1), "rate", "-1", "0"),
     (dict(rate=float("nan")), "rate", "nan", "0"),
@@ -131,7 +133,8 @@ class right_parameters(unittest.TestCase):
                       dict(service="ud", message_bytes=4096, mtu=4096, qkey=0xffffffff),
                       dict(service="ud", message_bytes=1024, group="239.5.2.1"),
                       dict(memory="host"), dict(wait="busy"), dict(wait="event"),
-                      dict(tag_every=0), dict(header_bytes=28), dict(psn=0xffffff),
+                      dict(tag_every=0), dict(reconnect="failure"),
+                      dict(reconnect="always"), dict(rkey=0xffffffff), dict(header_bytes=28), dict(psn=0xffffff),
                       dict(buffers=2), dict(source=""), dict(connect=""), dict(freq=-100),
                       dict(rate=np.float32(2e6)), dict(vlen=np.int64(4)),
                       dict(message_bytes=1 << 20)):

@@ -42,6 +42,11 @@ struct RDMA_API source_config {
     std::uint32_t mtu = 0; //!< 256 to 4096; 0: what fits (listen, connect), 1024 (static)
     std::string peers;     //!< listen: who may connect, addresses by comma; empty: anyone
 
+    //! R_Key with which a peer may WRITE into the ring (RC, UC; softroce); 0: it may not.
+    std::uint32_t rkey = 0;
+    //! never, failure or always: which endings of a connection the stream survives.
+    std::string reconnect = "never";
+
     std::string memory = "auto";  //!< auto, host or cuda:N
     std::string wait = "hybrid";  //!< hybrid, busy or event
     int pump_cpu = -1;            //!< softroce: CPU that its thread is bound to; -1: any
@@ -67,7 +72,9 @@ struct RDMA_API source_config {
  *
  * The constructor validates; start() binds and connects; stop() returns within a second
  * from any state. After stop() the block may be started again; the first message then
- * carries rx_gap with reason "reconnect".
+ * carries rx_gap with reason "reconnect". So it does when `reconnect` lets the stream go
+ * on after its connection has ended: the block listens or calls again, after a delay that
+ * doubles from 0.1 s to 10 s (to 1 s if it listens) while no message comes.
  */
 class RDMA_API source : virtual public gr::block
 {
@@ -87,7 +94,8 @@ public:
 
     //! One line: endpoint, service, addresses, QPNs, MTU. Any thread.
     virtual std::string description() const = 0;
-    //! idle, connecting, connected, closed or failed. Any thread.
+    //! idle, connecting (also between two connections), connected, closed or failed. Any
+    //! thread.
     virtual std::string state() const = 0;
     //! Why, in words; empty if there is nothing to say. Any thread.
     virtual std::string status_text() const = 0;

@@ -136,8 +136,10 @@ void cm_agent::on_request(const wire::cm_message& m,
     std::uint16_t port = 0;
     const bool known = wire::cma_port_of(service_id, wire::cma_port_space::tcp, port);
     for (queue_pair* qp : all) {
-        if (!known || !qp->listens || qp->port != port || qp->leaving.load())
+        if (!known || !qp->listens || qp->port != port)
             continue;
+        if (qp->leaving.load())
+            return; // another may be about to listen in its place: the peer asks again
         qp->counts.cm_requests.add();
         if (!qp->allowed.empty() &&
             std::find(qp->allowed.begin(), qp->allowed.end(), from) ==
@@ -160,8 +162,10 @@ void cm_agent::on_request(const wire::cm_message& m,
         }
         return;
     }
-    if (opening.load(std::memory_order_acquire) != 0)
-        return; // its listener may be about to start: the peer asks again
+    // Its listener may be about to start, or to start again: the peer asks again.
+    if (all.empty() || opening.load(std::memory_order_acquire) != 0 ||
+        now_ns < d_patient_until_ns)
+        return;
     refuse(m, from, wire::cm_rej_reason::invalid_service_id, nullptr);
 }
 
@@ -178,6 +182,9 @@ bool cm_agent::gives_way(queue_pair& qp,
         refuse(m, from, wire::cm_rej_reason::stale_connection, &qp);
         return false;
     }
+    const cm_state now = qp.cm->state();
+    if (now != cm_state::established && now != cm_state::rep_sent)
+        return false; // its owner may be about to listen again: the peer asks again
     // What was posted to be sent was meant for the present peer: a sender stays with it.
     const bool only_receives = qp.tx->idle() && qp.counts.messages_sent.value() == 0;
     const bool may_leave = qp.cm->state() == cm_state::rep_sent || only_receives;

@@ -52,6 +52,12 @@ public:
     //! The next message to send. \return false: none
     bool take(cm_outgoing& out);
 
+    //! A listener has left; another may be about to take its place.
+    void listener_left(std::int64_t now_ns) noexcept
+    {
+        d_patient_until_ns = now_ns + patience_ns;
+    }
+
     //! Listeners that hold their port and have not started; set by the device, any
     //! thread.
     std::atomic<unsigned> opening{ 0 };
@@ -77,6 +83,9 @@ private:
     void connected(queue_pair& qp);
     void collect(queue_pair& qp);
     void push(std::uint32_t to, const wire::cm_message& m);
+
+    static constexpr std::int64_t patience_ns = 1000000000;
+    std::int64_t d_patient_until_ns = INT64_MIN; // who calls for nobody is not refused
 
     static constexpr std::size_t outbox_size = 64;
     std::array<cm_outgoing, outbox_size> d_outbox;

@@ -229,10 +229,14 @@ void device::take_changes() noexcept
         return;
     std::lock_guard<std::mutex> lock(d_mutex);
     d_changed.store(false, std::memory_order_relaxed);
-    for (queue_pair* qp : d_qps)
-        if (qp->faults &&
-            std::find(d_wanted.begin(), d_wanted.end(), qp) == d_wanted.end())
+    for (queue_pair* qp : d_qps) {
+        if (std::find(d_wanted.begin(), d_wanted.end(), qp) != d_wanted.end())
+            continue;
+        if (qp->faults)
             release_held(*qp, INT64_MAX);
+        if (qp->listens)
+            d_agent.listener_left(core::monotonic_ns());
+    }
     d_qps = d_wanted;
     d_members.clear();
     d_wakers.resize(2);

@@ -175,6 +175,32 @@ BOOST_AUTO_TEST_CASE(who_calls_a_listener_that_is_about_to_start_is_not_sent_awa
     BOOST_TEST((rej.reason == wire::cm_rej_reason::invalid_service_id));
 }
 
+BOOST_AUTO_TEST_CASE(who_calls_when_a_listener_has_just_left_is_not_sent_away)
+{
+    bench b(false);
+    b.agent.listener_left(now_ns);
+    b.ask(third, 88, now_ns + 999 * ms);
+    BOOST_TEST(b.silent());
+    b.ask(third, 88, now_ns + 1000 * ms);
+    b.take<wire::cm_rej>(third);
+}
+
+BOOST_AUTO_TEST_CASE(who_calls_when_the_connection_has_just_ended_is_not_sent_away)
+{
+    bench b(true);
+    const auto rep = b.connect(other, 77);
+    wire::cm_dreq dreq;
+    dreq.local_comm_id = rep.remote_comm_id;
+    dreq.remote_comm_id = rep.local_comm_id;
+    dreq.remote_qpn = 0x11;
+    b.give({ 6, dreq });
+    b.take<wire::cm_drep>();
+    BOOST_TEST((b.qp.state.load() == endpoint_state::closed));
+    b.ask(third, 88, now_ns);
+    BOOST_TEST(b.silent()); // its owner may listen again
+    BOOST_TEST(b.qp.counts.cm_refused.value() == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(a_peer_that_stays_silent_gives_way)
 {
     bench b(true);

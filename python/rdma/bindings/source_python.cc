@@ -49,6 +49,9 @@ Connection
   group          ud: multicast group, such as 239.1.2.3, to receive from, too
   mtu            path MTU in bytes: 256, 512, 1024, 2048 or 4096; 0: what fits
                  (listen, connect), 1024 (static)
+  rkey           rc, uc: R_Key with which the peer may WRITE into the ring; 0: it may not
+  reconnect      never: the stream ends with its connection; failure: it goes on after one
+                 that failed; always: also after one that the peer closed
   memory         where the ring lives: auto, host or cuda:N
   wait           hybrid (spin briefly, then sleep), busy or event
   pump_cpu       CPU that softroce binds its thread to; -1: any
@@ -109,6 +112,8 @@ source::sptr make(const str_argument& sample,
                   const str_argument& group,
                   const int_argument& mtu,
                   const str_argument& peers,
+                  const int_argument& rkey,
+                  const str_argument& reconnect,
                   const str_argument& memory,
                   const str_argument& wait,
                   const str_argument& receive,
@@ -136,6 +141,8 @@ source::sptr make(const str_argument& sample,
     c.group = text_of(group, "group");
     c.mtu = number_of<std::uint32_t>(mtu, "mtu");
     c.peers = text_of(peers, "peers");
+    c.rkey = number_of<std::uint32_t>(rkey, "rkey");
+    c.reconnect = text_of(reconnect, "reconnect");
     c.memory = text_of(memory, "memory");
     c.wait = text_of(wait, "wait");
     c.receive = text_of(receive, "receive");
@@ -178,6 +185,8 @@ void bind_source(py::module_& m)
              py::arg("group") = d.group,
              py::arg("mtu") = d.mtu,
              py::arg("peers") = d.peers,
+             py::arg("rkey") = d.rkey,
+             py::arg("reconnect") = d.reconnect,
              py::arg("memory") = d.memory,
              py::arg("wait") = d.wait,
              py::arg("receive") = d.receive,
