@@ -15,9 +15,12 @@ constexpr std::uint64_t max_24_bit = 0xffffff;
 constexpr std::uint64_t max_32_bit = 0xffffffff;
 constexpr std::uint64_t max_message_bytes = 1u << 30;
 
-// An IPv4 multicast address, as far as its first octet tells; the endpoint looks closer.
+// A multicast address, as far as its begin tells; the endpoint looks closer.
 bool is_group(const std::string& address)
 {
+    const std::size_t at = address.compare(0, 1, "[") == 0;
+    if (address.compare(at, 2, "ff") == 0 && address.find(':') != std::string::npos)
+        return true;
     if (address.find_first_not_of("0123456789.") != std::string::npos ||
         address.find('.') != 3)
         return false;
@@ -32,10 +35,12 @@ const char* version() noexcept { return RDMA_VERSION; }
 void connection_options::declare(flags& f)
 {
     f.group("Connection");
-    f.text("listen",
-           listen,
-           "HOST[:PORT]",
-           "wait on this own address for the peer to connect (port 18515 if left out)");
+    f.text(
+        "listen",
+        listen,
+        "HOST[:PORT]",
+        "wait on this own address for the peer to connect (port 18515 if left out); an "
+        "IPv6 one stands in brackets: [fd00::1]:18515");
     f.text("connect", connect, "HOST[:PORT]", "call a peer that listens");
     f.text("source",
            source,
@@ -85,11 +90,13 @@ void connection_options::declare(flags& f)
             0,
             max_32_bit,
             "with --service ud: the Q_Key that both sides give (32 bits; 0x... is hex)");
-    f.text("group",
-           group,
-           "ADDRESS",
-           "with --service ud: multicast group to receive from, too, such as 239.1.2.3. "
-           "A sender gives it to --connect, and no --remote-qpn");
+    f.text(
+        "group",
+        group,
+        "ADDRESS",
+        "with --service ud: multicast group to receive from, too, such as 239.1.2.3 or "
+        "ff15::1. "
+        "A sender gives it to --connect, and no --remote-qpn");
 }
 
 void connection_options::check(const flags& f, bool sends) const

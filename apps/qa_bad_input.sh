@@ -140,6 +140,8 @@ wait $receiver || fail "receive ended with $?"
 echo precious >"$WORK/keep"
 "$GR_RDMA" receive --listen 192.0.2.77 --out "$WORK/keep" 2>"$WORK/err" && fail "that is no address"
 expect_text "$WORK/keep" precious "the file before a receive that cannot run"
-refused 2 "IPv6" receive --listen ::1 --out "$WORK/keep"
+refused 2 "[::1]:18515" receive --listen ::1 --out "$WORK/keep"
+refused 2 "fe80::1%eth0" receive --listen "[fe80::1]" --out "$WORK/keep"
+refused 2 "is IPv4 and connect='fd00::2' IPv6" send --source 127.0.0.1 --connect "[fd00::2]" --scene
 
 finish

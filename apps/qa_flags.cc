@@ -123,7 +123,9 @@ BOOST_AUTO_TEST_CASE(what_a_connection_needs_is_asked_for)
     BOOST_TEST(said("--source a --qpn 17 --remote-qpn 18").find("--connect is needed") ==
                0u);
     BOOST_TEST(said("--connect a --service ud").find("--qpn is needed") == 0u);
-    BOOST_TEST(said("--connect 239.1.2.3 --qpn 17 --service ud") == "");
+    for (const char* group : { "239.1.2.3", "ff15::1", "[ff15::1]" })
+        BOOST_TEST(refusal({ "--connect", group, "--qpn", "17", "--service", "ud" }) ==
+                   "");
     for (const char* alone : { "--remote-qpn", "--psn", "--remote-psn" })
         BOOST_TEST(refusal({ "--connect", "a", alone, "5" })
                        .find(std::string(alone) + " belongs to a static connection") ==

@@ -23,9 +23,11 @@ using io::softroce::cm_state;
 using io::softroce::queue_pair;
 using mad = std::array<std::byte, wire::mad_bytes>;
 
-constexpr std::uint32_t own = 0x0a000001;
-constexpr std::uint32_t server = 0x0a000002; // whom the caller calls
-constexpr std::uint32_t allowed = 0x0a000003;
+using wire::ip_address;
+
+constexpr ip_address own = ip_address::ipv4(0x0a000001);
+constexpr ip_address server = ip_address::ipv4(0x0a000002); // whom the caller calls
+constexpr ip_address allowed = ip_address::ipv4(0x0a000003);
 constexpr std::uint16_t rc_port = 18515;
 constexpr std::uint16_t uc_port = 18516;
 constexpr std::size_t outbox = 64;
@@ -162,9 +164,12 @@ public:
     }
 
 private:
-    static std::uint32_t address(unsigned n)
+    static ip_address address(unsigned n)
     {
-        const std::uint32_t from[] = { server, allowed, 0x0a000004, 0x0a000005 };
+        const ip_address from[] = { server,
+                                    allowed,
+                                    ip_address::ipv4(0x0a000004),
+                                    ip_address({ std::byte{ 0xfd } }) };
         return from[n & 3];
     }
     static mad written(const wire::cm_message& m)
@@ -178,7 +183,7 @@ private:
     }
 
     void arrive(const mad& m,
-                std::uint32_t from,
+                const ip_address& from,
                 std::size_t bytes = wire::mad_bytes,
                 bool other_key = false)
     {
@@ -200,7 +205,7 @@ private:
     // Others cannot touch a connection, but take its place if its peer was asked for a
     // sign of life and gave none.
     struct before {
-        before(const queue_pair& qp, std::uint32_t from)
+        before(const queue_pair& qp, const ip_address& from)
             : safe(qp.cm && qp.peer_address != from),
               state(safe ? qp.cm->state() : cm_state::idle),
               asked(safe && qp.cm->asks()),
@@ -231,8 +236,7 @@ private:
                 FUZZ_REQUIRE(qp->cm && qp->cm->state() == cm_state::established);
             if (qp->open_for_data() && qp->listens) {
                 FUZZ_REQUIRE(qp->allowed.empty() || qp->peer_address == allowed);
-                FUZZ_REQUIRE(qp->cm->peer().address ==
-                             wire::ip_address::ipv4(qp->peer_address));
+                FUZZ_REQUIRE(qp->cm->peer().address == qp->peer_address);
             }
             if (!qp->listens)
                 FUZZ_REQUIRE(qp->peer_address == server);
@@ -243,7 +247,7 @@ private:
     std::vector<queue_pair*> d_all;
     cm_agent d_agent;
     std::vector<mad> d_sent; // the last ones
-    std::vector<std::uint32_t> d_heard;
+    std::vector<ip_address> d_heard;
     std::int64_t d_now_ns = 1000;
 };
 

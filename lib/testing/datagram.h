@@ -33,21 +33,30 @@ inline std::vector<std::byte> pattern(std::uint64_t seed, std::size_t bytes)
     return out;
 }
 
-//! Write the ICRC of all but the last four bytes into those.
-inline void
-seal(datagram& d, const wire::ipv4_flow& flow, std::uint16_t ip_id = 0, bool df = true)
+inline wire::udp_flow either(const wire::udp_flow& flow) { return flow; }
+inline wire::udp_flow either(const wire::ipv4_flow& flow)
+{
+    return { wire::ip_address::ipv4(flow.source),
+             wire::ip_address::ipv4(flow.destination),
+             flow.source_port,
+             flow.destination_port };
+}
+
+//! Write the ICRC of all but the last four bytes into those. \p flow is of any kind.
+template <typename Flow>
+void seal(datagram& d, const Flow& flow, std::uint16_t ip_id = 0, bool df = true)
 {
     const std::size_t bytes = d.size() - wire::icrc_bytes;
-    const std::uint32_t icrc = wire::icrc_ipv4(flow, ip_id, df, d.data(), bytes);
+    const std::uint32_t icrc =
+        wire::icrc(either(flow), ip_id, df, d.data(), bytes, nullptr, 0);
     for (unsigned i = 0; i < wire::icrc_bytes; ++i)
         d[bytes + i] = static_cast<std::byte>(icrc >> (8 * i));
 }
 
 //! The packet as it stands on the wire; payload and pad as \p p says.
-inline datagram to_wire(const wire::packet& p,
-                        const wire::ipv4_flow& flow,
-                        std::uint16_t ip_id = 0,
-                        bool df = true)
+template <typename Flow>
+datagram
+to_wire(const wire::packet& p, const Flow& flow, std::uint16_t ip_id = 0, bool df = true)
 {
     datagram d(wire::max_header_bytes);
     d.resize(wire::write_headers(p, d.data()));

@@ -28,6 +28,12 @@ inline std::string fresh_address(unsigned n)
            std::to_string(n % 250 + 1);
 }
 
+//! The same of an own_ipv6_network.
+inline std::string fresh_address_ipv6(unsigned n)
+{
+    return "fd91::" + std::to_string(n % 250 + 1);
+}
+
 struct inproc_endpoints {
     static constexpr bool tells_the_end = true;
     static constexpr bool has_datagrams = false;
@@ -75,6 +81,18 @@ struct softroce_scatter_endpoints : softroce_endpoints {
     }
 };
 
+//! The same over IPv6; needs an own_ipv6_network.
+struct softroce_ipv6_endpoints : softroce_endpoints {
+    std::pair<io::endpoint_config, io::endpoint_config> make(io::endpoint_config common)
+    {
+        auto both = softroce_endpoints::make(common);
+        const unsigned n = fresh_number();
+        both.first.source = both.second.connect = fresh_address_ipv6(2 * n);
+        both.first.connect = both.second.source = fresh_address_ipv6(2 * n + 1);
+        return both;
+    }
+};
+
 //! The same by the connection manager: a calls, b listens.
 struct softroce_cm_endpoints {
     static constexpr bool tells_the_end = true;
@@ -91,6 +109,18 @@ struct softroce_cm_endpoints {
         io::endpoint_config listener = common;
         listener.listen = caller.connect;
         return { caller, listener };
+    }
+};
+
+struct softroce_ipv6_cm_endpoints : softroce_cm_endpoints {
+    std::pair<io::endpoint_config, io::endpoint_config> make(io::endpoint_config common)
+    {
+        auto both = softroce_cm_endpoints::make(common);
+        const unsigned n = fresh_number();
+        both.first.source = fresh_address_ipv6(2 * n);
+        both.first.connect = both.second.listen =
+            "[" + fresh_address_ipv6(2 * n + 1) + "]:7471";
+        return both;
     }
 };
 

@@ -143,6 +143,29 @@ std::uint32_t icrc_ipv6(const ipv6_flow& flow,
     return extend(crc, payload, payload_bytes);
 }
 
+std::uint32_t icrc(const udp_flow& flow,
+                   std::uint16_t ip_id,
+                   bool dont_fragment,
+                   const std::byte* headers,
+                   std::size_t header_bytes,
+                   const std::byte* payload,
+                   std::size_t payload_bytes) noexcept
+{
+    if (flow.source.is_v4()) {
+        const ipv4_flow four{ flow.source.v4(),
+                              flow.destination.v4(),
+                              flow.source_port,
+                              flow.destination_port };
+        return icrc_ipv4(
+            four, ip_id, dont_fragment, headers, header_bytes, payload, payload_bytes);
+    }
+    const ipv6_flow six{ flow.source.bytes(),
+                         flow.destination.bytes(),
+                         flow.source_port,
+                         flow.destination_port };
+    return icrc_ipv6(six, headers, header_bytes, payload, payload_bytes);
+}
+
 icrc_ip_id_solver::icrc_ip_id_solver(std::size_t bytes) noexcept : d_bytes(bytes)
 {
     // What stands in front of the identification is the same in both packets: it cancels.

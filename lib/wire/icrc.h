@@ -3,6 +3,8 @@
 #ifndef INCLUDED_RDMA_WIRE_ICRC_H
 #define INCLUDED_RDMA_WIRE_ICRC_H
 
+#include "wire/ip_address.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -75,6 +77,24 @@ std::uint32_t icrc_ipv6(const ipv6_flow& flow,
                         std::size_t header_bytes,
                         const std::byte* payload,
                         std::size_t payload_bytes) noexcept;
+
+//! The same of a packet over either; the addresses are of one version.
+struct udp_flow {
+    ip_address source;
+    ip_address destination;
+    std::uint16_t source_port = 0;
+    std::uint16_t destination_port = 4791;
+};
+
+//! icrc_ipv4() or icrc_ipv6(), as the addresses are: IPv6 has neither identification nor
+//! flag.
+std::uint32_t icrc(const udp_flow& flow,
+                   std::uint16_t ip_id,
+                   bool dont_fragment,
+                   const std::byte* headers,
+                   std::size_t header_bytes,
+                   const std::byte* payload,
+                   std::size_t payload_bytes) noexcept;
 
 /*!
  * \brief Finds the IP identification that makes an ICRC right.

@@ -46,10 +46,8 @@ public:
 
     constexpr bool is_v4() const noexcept
     {
-        for (unsigned i = 0; i < 10; ++i)
-            if (byte(i) != 0)
-                return false;
-        return byte(10) == 0xff && byte(11) == 0xff;
+        return load_be<std::uint64_t>(&d_bytes[0]) == 0 &&
+               load_be<std::uint32_t>(&d_bytes[8]) == 0xffff;
     }
 
     //! In host byte order; the last four bytes if this is not IPv4.
@@ -94,11 +92,14 @@ public:
 
     friend constexpr bool operator==(const ip_address& a, const ip_address& b) noexcept
     {
-        return a.compare(b) == 0;
+        return load_be<std::uint64_t>(&a.d_bytes[0]) ==
+                   load_be<std::uint64_t>(&b.d_bytes[0]) &&
+               load_be<std::uint64_t>(&a.d_bytes[8]) ==
+                   load_be<std::uint64_t>(&b.d_bytes[8]);
     }
     friend constexpr bool operator!=(const ip_address& a, const ip_address& b) noexcept
     {
-        return a.compare(b) != 0;
+        return !(a == b);
     }
     friend constexpr bool operator<(const ip_address& a, const ip_address& b) noexcept
     {

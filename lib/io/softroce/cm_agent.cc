@@ -3,7 +3,7 @@
 #include "io/softroce/cm_agent.h"
 
 #include "core/clock.h"
-#include "io/softroce/ipv4.h"
+#include "io/softroce/addresses.h"
 #include "wire/cma.h"
 
 #include <algorithm>
@@ -19,14 +19,13 @@ namespace {
 std::string words(const queue_pair& qp)
 {
     const cm_connection& cm = *qp.cm;
-    const std::string peer =
-        ipv4_text(qp.peer_address) + ":" + std::to_string(cm.settings().port);
+    const std::string peer = text_of(qp.peer_address, cm.settings().port);
     if (cm.state() == cm_state::failed)
         return "no answer from " + peer + " within " +
                std::to_string(cm.settings().patience_ns / 1000000) +
                " ms; is a receiver listening there, and is UDP port 4791 open between it "
                "and " +
-               ipv4_text(qp.own_address) + "?";
+               text_of(qp.own_address) + "?";
     std::string text =
         "the peer " + peer + " refused the connection: " + wire::to_string(cm.reason()) +
         " (reason " + std::to_string(static_cast<unsigned>(cm.reason())) + ")";
@@ -39,7 +38,7 @@ std::string words(const queue_pair& qp)
         return text + "; give both sides the same service (this one has " +
                to_string(qp.service) + ")";
     case wire::cm_rej_reason::consumer_reject:
-        return text + "; its list of peers may not have " + ipv4_text(qp.own_address);
+        return text + "; its list of peers may not have " + text_of(qp.own_address);
     default:
         return text;
     }
@@ -54,7 +53,7 @@ cm_agent::cm_agent()
     d_guid = d_random() | 1;
 }
 
-void cm_agent::push(std::uint32_t to, const wire::cm_message& m)
+void cm_agent::push(const wire::ip_address& to, const wire::cm_message& m)
 {
     if (d_count == outbox_size)
         return; // the peer asks again
@@ -76,11 +75,11 @@ void cm_agent::collect(queue_pair& qp)
 {
     wire::cm_message m;
     while (qp.cm && qp.cm->take(m))
-        push(qp.cm->peer().address.v4(), m);
+        push(qp.cm->peer().address, m);
 }
 
 void cm_agent::on_packet(const wire::packet& p,
-                         std::uint32_t from,
+                         const wire::ip_address& from,
                          const std::vector<queue_pair*>& all,
                          std::int64_t now_ns)
 {
@@ -98,12 +97,11 @@ void cm_agent::on_packet(const wire::packet& p,
         count(&counters::cm_malformed);
         return;
     }
-    const auto address = wire::ip_address::ipv4(from);
     for (queue_pair* qp : all) {
         if (!qp->cm)
             continue;
         const cm_state before = qp->cm->state();
-        if (!qp->cm->on_message(m, address, now_ns))
+        if (!qp->cm->on_message(m, from, now_ns))
             continue;
         collect(*qp);
         follow(*qp, before);
@@ -128,7 +126,7 @@ void cm_agent::on_packet(const wire::packet& p,
 }
 
 void cm_agent::on_request(const wire::cm_message& m,
-                          std::uint32_t from,
+                          const wire::ip_address& from,
                           const std::vector<queue_pair*>& all,
                           std::int64_t now_ns)
 {
@@ -150,7 +148,7 @@ void cm_agent::on_request(const wire::cm_message& m,
         if (qp->cm && !gives_way(*qp, m, from, now_ns))
             return;
         start(*qp, from);
-        if (qp->cm->accept(m, wire::ip_address::ipv4(from), now_ns)) {
+        if (qp->cm->accept(m, from, now_ns)) {
             qp->peer_address = from;
             qp->icrc = icrc_check();
             adopt_peer(*qp);
@@ -173,12 +171,12 @@ void cm_agent::on_request(const wire::cm_message& m,
 // waits.
 bool cm_agent::gives_way(queue_pair& qp,
                          const wire::cm_message& m,
-                         std::uint32_t from,
+                         const wire::ip_address& from,
                          std::int64_t now_ns)
 {
     const cm_peer& peer = qp.cm->peer();
     if (peer.comm_id == std::get<wire::cm_req>(m.body).local_comm_id &&
-        peer.address == wire::ip_address::ipv4(from)) {
+        peer.address == from) {
         refuse(m, from, wire::cm_rej_reason::stale_connection, &qp);
         return false;
     }
@@ -214,7 +212,7 @@ void cm_agent::leave_peer(queue_pair& qp)
         return;
     if (qp.config.log)
         qp.config.log(core::log_level::warn,
-                      "the peer " + ipv4_text(qp.peer_address) +
+                      "the peer " + text_of(qp.peer_address) +
                           " no longer answers; another takes its place");
     qp.set_state(endpoint_state::connecting, "");
 }
@@ -233,7 +231,7 @@ void cm_agent::answer_waiting(queue_pair& qp)
 }
 
 void cm_agent::refuse(const wire::cm_message& m,
-                      std::uint32_t from,
+                      const wire::ip_address& from,
                       wire::cm_rej_reason reason,
                       queue_pair* listener)
 {
@@ -250,17 +248,17 @@ void cm_agent::refuse(const wire::cm_message& m,
     listener->counts.cm_refused.add();
     if (listener->config.log && listener->refusals.pass(core::monotonic_ns()))
         listener->config.log(core::log_level::warn,
-                             "refused a connection from " + ipv4_text(from) + ": " +
+                             "refused a connection from " + text_of(from) + ": " +
                                  wire::to_string(reason));
 }
 
 // Identifiers are drawn for each connection: an old peer's packets fit none.
-void cm_agent::start(queue_pair& qp, std::uint32_t peer)
+void cm_agent::start(queue_pair& qp, const wire::ip_address& peer)
 {
     cm_settings s;
     s.service = qp.service;
-    s.own = wire::ip_address::ipv4(qp.own_address);
-    s.peer = wire::ip_address::ipv4(peer);
+    s.own = qp.own_address;
+    s.peer = peer;
     s.own_port = static_cast<std::uint16_t>(0xc000 | (d_random() & 0x3fff));
     s.port = qp.port;
     s.comm_id = static_cast<std::uint32_t>(d_random()) | 1;
@@ -323,7 +321,7 @@ void cm_agent::follow(queue_pair& qp, cm_state before)
         qp.tx->abort(wc_status::flushed);
         if (!qp.leaving.load())
             qp.set_state(endpoint_state::closed,
-                         "the peer " + ipv4_text(qp.peer_address) +
+                         "the peer " + text_of(qp.peer_address) +
                              " closed the connection");
         break;
     case cm_state::refused:

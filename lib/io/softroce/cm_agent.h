@@ -16,9 +16,9 @@ namespace rdma {
 namespace io {
 namespace softroce {
 
-//! One message to QP1 of \p destination (IPv4, host byte order).
+//! One message to QP1 of \p destination.
 struct cm_outgoing {
-    std::uint32_t destination = 0;
+    wire::ip_address destination;
     wire::cm_message message;
 };
 
@@ -40,7 +40,7 @@ public:
      * \param all the queue pairs of this address
      */
     void on_packet(const wire::packet& packet,
-                   std::uint32_t from,
+                   const wire::ip_address& from,
                    const std::vector<queue_pair*>& all,
                    std::int64_t now_ns);
     //! Connect, time out, disconnect as \p qp needs. \return true if \p qp may be let go
@@ -64,25 +64,25 @@ public:
 
 private:
     void on_request(const wire::cm_message& m,
-                    std::uint32_t from,
+                    const wire::ip_address& from,
                     const std::vector<queue_pair*>& all,
                     std::int64_t now_ns);
     bool gives_way(queue_pair& qp,
                    const wire::cm_message& m,
-                   std::uint32_t from,
+                   const wire::ip_address& from,
                    std::int64_t now_ns);
     void leave_peer(queue_pair& qp);
     void answer_waiting(queue_pair& qp);
     void refuse(const wire::cm_message& m,
-                std::uint32_t from,
+                const wire::ip_address& from,
                 wire::cm_rej_reason reason,
                 queue_pair* listener);
-    void start(queue_pair& qp, std::uint32_t peer);
+    void start(queue_pair& qp, const wire::ip_address& peer);
     void adopt_peer(queue_pair& qp);
     void follow(queue_pair& qp, cm_state before);
     void connected(queue_pair& qp);
     void collect(queue_pair& qp);
-    void push(std::uint32_t to, const wire::cm_message& m);
+    void push(const wire::ip_address& to, const wire::cm_message& m);
 
     static constexpr std::int64_t patience_ns = 1000000000;
     std::int64_t d_patient_until_ns = INT64_MIN; // who calls for nobody is not refused

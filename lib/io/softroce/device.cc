@@ -3,7 +3,6 @@
 #include "io/softroce/device.h"
 
 #include "core/clock.h"
-#include "io/softroce/ipv4.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -37,7 +36,7 @@ struct device_registry {
     };
     std::mutex mutex; // guards all of this
     std::condition_variable changed;
-    std::map<std::uint32_t, entry> devices;
+    std::map<std::pair<wire::ip_address, std::uint32_t>, entry> devices;
 };
 device_registry& registry()
 {
@@ -65,11 +64,11 @@ void check_cpu(int cpu)
 
 } // namespace
 
-std::shared_ptr<device> device::open(std::uint32_t address, const device_config& config)
+std::shared_ptr<device> device::open(const host_address& own, const device_config& config)
 {
     device_registry& r = registry();
     std::unique_lock<std::mutex> lock(r.mutex);
-    device_registry::entry& known = r.devices[address];
+    device_registry::entry& known = r.devices[{ own.ip, own.interface }];
     std::shared_ptr<device> existing;
     r.changed.wait(lock, [&] { return (existing = known.users.lock()) || !known.alive; });
     if (existing) {
@@ -80,17 +79,17 @@ std::shared_ptr<device> device::open(std::uint32_t address, const device_config&
         if (config.cpu >= 0 && config.cpu != existing->d_config.cpu)
             throw config_error("pump_cpu=" + std::to_string(config.cpu) +
                                ": another connection of this process already has " +
-                               ipv4_text(address) +
+                               text_of(own.ip) +
                                ", whose thread is not bound to that CPU; give all at one "
                                "address the same");
         if (other)
             throw config_error(
                 "receive: another connection of this process already reads " +
-                ipv4_text(address) + " by " + existing->strategy() +
+                text_of(own.ip) + " by " + existing->strategy() +
                 "; give all at one address the same, or auto");
         return existing;
     }
-    std::shared_ptr<device> made(new device(address, config), [&r, &known](device* d) {
+    std::shared_ptr<device> made(new device(own, config), [&r, &known](device* d) {
         delete d;
         std::lock_guard<std::mutex> gone(r.mutex);
         known.alive = false;
@@ -101,9 +100,9 @@ std::shared_ptr<device> device::open(std::uint32_t address, const device_config&
     return made;
 }
 
-device::device(std::uint32_t address, const device_config& config)
+device::device(const host_address& own, const device_config& config)
     : d_config(config),
-      d_socket(address, config.buffer_bytes, config.receive != receive_strategy::scatter)
+      d_socket(own, config.buffer_bytes, config.receive != receive_strategy::scatter)
 {
     check_cpu(config.cpu);
     if (config.receive == receive_strategy::gro && !d_socket.has_gro())
@@ -140,12 +139,12 @@ void device::reserve(queue_pair& qp)
     for (const queue_pair* other : d_reserved) {
         if (qp.listens && other->listens && other->port == qp.port)
             throw config_error("listen: port " + std::to_string(qp.port) +
-                               " is in use at " + ipv4_text(d_socket.address()) +
+                               " is in use at " + text_of(d_socket.address()) +
                                " by another receiver of this process; give another port");
         if (other->qpn == qp.qpn)
             throw config_error(
                 "qpn=" + std::to_string(qp.qpn) + " is in use at " +
-                ipv4_text(d_socket.address()) +
+                text_of(d_socket.address()) +
                 " by another connection of this process; give another QPN");
     }
     d_reserved.push_back(&qp);

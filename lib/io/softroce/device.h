@@ -44,10 +44,10 @@ class device
 {
 public:
     /*!
-     * \brief The device of \p address in this process, made if there is none yet.
-     * \throws os_error as udp_socket
+     * \brief The device of the own address \p own in this process, made if there is none
+     * yet. \throws os_error as udp_socket
      */
-    static std::shared_ptr<device> open(std::uint32_t address,
+    static std::shared_ptr<device> open(const host_address& own,
                                         const device_config& config);
     ~device();
 
@@ -70,7 +70,7 @@ public:
     std::uint32_t receive_buffer() const noexcept { return d_socket.receive_buffer(); }
 
 private:
-    device(std::uint32_t address, const device_config& config);
+    device(const host_address& own, const device_config& config);
     void draw_qpn(queue_pair& qp) const;
     void run() noexcept;
     void count_opening() noexcept;
@@ -91,7 +91,7 @@ private:
     // member: what came to its group; null: to the own address
     void
     dispatch(const datagrams& read, queue_pair* member, std::int64_t now_ns) noexcept;
-    void dispatch_one(const datagrams& read,
+    void dispatch_one(const wire::udp_flow& flow,
                       queue_pair* member,
                       const std::byte* data,
                       std::size_t bytes,
@@ -105,7 +105,7 @@ private:
     void send_ack(queue_pair& qp) noexcept;
     void serve_cm(queue_pair& qp, std::int64_t now_ns) noexcept;
     void send_cm() noexcept;
-    void queue(std::uint32_t destination, const wire::packet& p) noexcept;
+    void queue(const wire::ip_address& destination, const wire::packet& p) noexcept;
     void flush() noexcept;
     void note_kernel_drops() noexcept;
     void check_failure(queue_pair& qp);

@@ -3,7 +3,6 @@
 // The pump's turn: packets in to the machines, packets out of them.
 #include "core/clock.h"
 #include "io/softroce/device.h"
-#include "io/softroce/ipv4.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -19,13 +18,13 @@ constexpr unsigned sends_per_turn = 256; // packets of one queue pair before rea
 
 std::string words(wc_status status, const queue_pair& qp)
 {
-    const std::string peer = ipv4_text(qp.peer_address);
+    const std::string peer = text_of(qp.peer_address);
     switch (status) {
     case wc_status::retry_exceeded:
         return "the peer " + peer +
                " stopped answering; is it still running, and is UDP port 4791 open "
                "between it and " +
-               ipv4_text(qp.own_address) + "?";
+               text_of(qp.own_address) + "?";
     case wc_status::rnr_exceeded:
         return "the peer " + peer +
                " had no receive posted for too long; raise rnr_retry";
@@ -113,14 +112,19 @@ void device::dispatch(const datagrams& read,
                       queue_pair* member,
                       std::int64_t now_ns) noexcept
 {
+    const wire::udp_flow flow{ read.source,
+                               member ? member->group_socket->address()
+                                      : d_socket.address(),
+                               read.source_port,
+                               wire::roce_udp_port };
     if (read.bytes == 0)
-        dispatch_one(read, member, read.data, 0, now_ns);
+        dispatch_one(flow, member, read.data, 0, now_ns);
     for (std::size_t at = 0; at < read.bytes; at += read.each)
         dispatch_one(
-            read, member, read.data + at, std::min(read.each, read.bytes - at), now_ns);
+            flow, member, read.data + at, std::min(read.each, read.bytes - at), now_ns);
 }
 
-void device::dispatch_one(const datagrams& read,
+void device::dispatch_one(const wire::udp_flow& flow,
                           queue_pair* member,
                           const std::byte* data,
                           std::size_t bytes,
@@ -142,17 +146,12 @@ void device::dispatch_one(const datagrams& read,
     case wire::parse_status::pad:
         return junk(&counters::dropped_pad);
     }
-    const wire::ipv4_flow flow{ read.source,
-                                member ? member->group_socket->address()
-                                       : d_socket.address(),
-                                read.source_port,
-                                wire::roce_udp_port };
     const std::size_t covered = bytes - wire::icrc_bytes;
     if (!member && p.bth.dest_qpn == wire::cm_qpn &&
         wire::traits(p.bth.opcode).has_deth) {
-        if (!d_cm_icrc.right(flow, data, covered, p.icrc))
+        if (!d_cm_icrc.right(flow, data, covered, nullptr, 0, p.icrc))
             return count_at_all(&counters::dropped_icrc);
-        d_agent.on_packet(p, read.source, d_qps, core::monotonic_ns());
+        d_agent.on_packet(p, flow.source, d_qps, core::monotonic_ns());
         return send_cm();
     }
     queue_pair* qp = !member                                 ? find(p.bth.dest_qpn)
@@ -160,9 +159,9 @@ void device::dispatch_one(const datagrams& read,
                                                              : nullptr;
     if (!qp || !qp->open_for_data())
         return junk(&counters::dropped_qpn);
-    if (!qp->hears_anybody() && qp->peer_address != read.source)
+    if (!qp->hears_anybody() && qp->peer_address != flow.source)
         return qp->counts.dropped_source.add();
-    if (!qp->icrc.right(flow, data, covered, p.icrc))
+    if (!qp->icrc.right(flow, data, covered, nullptr, 0, p.icrc))
         return qp->counts.dropped_icrc.add();
     qp->counts.icrc_checked.add();
     deliver(*qp, p, now_ns);
@@ -250,7 +249,7 @@ void device::send_packet(queue_pair& qp, const wire::packet& p, std::int64_t now
     }
 }
 
-void device::queue(std::uint32_t destination, const wire::packet& p) noexcept
+void device::queue(const wire::ip_address& destination, const wire::packet& p) noexcept
 {
     if (d_socket.queue(destination, p))
         return;
@@ -332,7 +331,7 @@ void device::flush() noexcept
             qp->tx->abort(wc_status::length_error);
             qp->set_state(endpoint_state::failed,
                           "packets do not fit the network path to " +
-                              ipv4_text(qp->peer_address) +
+                              text_of(qp->peer_address) +
                               ": lower mtu (1024 fits Ethernet's 1500), or raise the "
                               "interface's MTU to 4200 or more for mtu=4096");
         }

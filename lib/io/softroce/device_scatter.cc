@@ -36,12 +36,12 @@ bool device::take_in_place(std::size_t i, guess& g, wire::packet& p) noexcept
             wire::parse_status::ok)
         return false;
     const wire::opcode_traits& t = wire::traits(p.bth.opcode);
-    const std::uint32_t source = d_scatter->source(i);
+    const wire::ip_address source = d_scatter->source(i);
     if (!t.is_send || t.header_bytes != wire::bth_bytes || p.bth.pad != 0 ||
         p.bth.dest_qpn != qp.qpn || t.starts == g.inside || p.bth.psn != g.psn ||
         source != qp.peer_address)
         return false;
-    const wire::ipv4_flow flow{
+    const wire::udp_flow flow{
         source, d_socket.address(), d_scatter->source_port(i), wire::roce_udp_port
     };
     if (!qp.icrc.right(flow, header, wire::bth_bytes, payload, payload_bytes, p.icrc))

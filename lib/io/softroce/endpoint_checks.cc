@@ -2,12 +2,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "io/softroce/endpoint_checks.h"
 
-#include "io/softroce/ipv4.h"
+#include "io/softroce/addresses.h"
 #include "wire/cma.h"
 #include "wire/packet.h"
 
 #include <cmath>
 #include <gnuradio/rdma/error.h>
+#include <sstream>
 #include <string>
 
 namespace gr {
@@ -68,7 +69,8 @@ void check_static(const endpoint_config& c)
             "connect is missing: an RC connection needs the peer's address");
     if (c.service == service_type::ud)
         check_datagrams(c);
-    if (c.connect.find(':') != std::string::npos)
+    const bool literal = parse_literal(c.connect, "connect").has_value();
+    if (!literal && c.connect.find(':') != std::string::npos)
         throw config_error("connect='" + c.connect +
                            "' has a port; a static connection has none, RoCEv2 is always "
                            "UDP 4791: give the address alone");
@@ -114,16 +116,47 @@ void check_cm(const endpoint_config& c)
         throw config_error("connect_timeout must be above 0");
 }
 
+// Each literal is one that can be used, and all are of one version.
+void check_addresses(const endpoint_config& c)
+{
+    std::vector<std::pair<const char*, std::string>> all;
+    all.emplace_back("listen", split_host_port(c.listen, default_port, "listen").host);
+    all.emplace_back("source", c.source);
+    // A port may follow the address of a CM connection only.
+    const bool has_port = c.qpn == 0 && !multicast_group(c.connect, "connect");
+    all.emplace_back("connect",
+                     has_port ? split_host_port(c.connect, default_port, "connect").host
+                              : c.connect);
+    all.emplace_back("group", c.group);
+    std::stringstream peers(c.peers);
+    for (std::string one; std::getline(peers, one, ',');)
+        all.emplace_back("peers", one);
+    std::optional<ip_literal> first;
+    std::string first_text;
+    for (const auto& [parameter, text] : all) {
+        const auto l = parse_literal(text, parameter);
+        if (l && first && l->ip.is_v4() != first->ip.is_v4())
+            throw config_error(first_text + " is " + version_of(first->ip) + " and " +
+                               parameter + "='" + text + "' " + version_of(l->ip) +
+                               ": a connection speaks one of them");
+        if (l && !first) {
+            first = l;
+            first_text = std::string(parameter) + "='" + text + "'";
+        }
+    }
+}
+
 void check_multicast(const endpoint_config& c)
 {
-    if (!c.group.empty() && multicast_group_ipv4(c.group) == 0)
+    const bool to_group = multicast_group(c.connect, "connect").has_value();
+    if (!c.group.empty() && !multicast_group(c.group, "group"))
         throw config_error("group='" + c.group +
                            "' is no multicast address; use 224.0.0.0 to "
-                           "239.255.255.255, of which 239.0.0.0/8 is for private use");
+                           "239.255.255.255, of which 239.0.0.0/8 is for private use, or "
+                           "ff00::/8, of which ff15::/16 is free to use in a site");
     if (!c.group.empty() && c.service != service_type::ud)
         throw config_error("group='" + c.group +
                            "' needs service=ud: a connection has one peer");
-    const bool to_group = multicast_group_ipv4(c.connect) != 0;
     if (to_group && c.service != service_type::ud)
         throw config_error("connect='" + c.connect +
                            "' is a multicast group, which takes service=ud");
@@ -138,7 +171,6 @@ void check_multicast(const endpoint_config& c)
 
 void check_common(const endpoint_config& c)
 {
-    check_multicast(c);
     if (c.mtu != 0 && !is_path_mtu(c.mtu))
         throw config_error("mtu=" + std::to_string(c.mtu) +
                            " is no path MTU; use 256, 512, 1024, 2048 or 4096");
@@ -167,11 +199,13 @@ void check_common(const endpoint_config& c)
 endpoint_config checked(endpoint_config c)
 {
     check_common(c);
+    check_addresses(c);
+    check_multicast(c);
     if (c.qpn != 0)
         check_static(c);
     else
         check_cm(c);
-    if (multicast_group_ipv4(c.connect) != 0)
+    if (multicast_group(c.connect, "connect"))
         c.remote_qpn = wire::multicast_qpn;
     return c;
 }

@@ -67,6 +67,22 @@ bool icrc_check::right(const wire::ipv4_flow& flow,
     return false;
 }
 
+bool icrc_check::right(const wire::udp_flow& flow,
+                       const std::byte* headers,
+                       std::size_t header_bytes,
+                       const std::byte* payload,
+                       std::size_t payload_bytes,
+                       std::uint32_t icrc) noexcept
+{
+    if (!flow.source.is_v4())
+        return icrc ==
+               wire::icrc(flow, 0, true, headers, header_bytes, payload, payload_bytes);
+    const wire::ipv4_flow four{
+        flow.source.v4(), flow.destination.v4(), flow.source_port, flow.destination_port
+    };
+    return right(four, headers, header_bytes, payload, payload_bytes, icrc);
+}
+
 } // namespace softroce
 } // namespace io
 } // namespace rdma

@@ -15,10 +15,10 @@ namespace io {
 namespace softroce {
 
 /*!
- * \brief Verifies ICRCs of one peer although a UDP socket hides two covered fields: the
- * IP identification and the DF flag.
+ * \brief Verifies ICRCs of one peer although a UDP socket hides two covered fields of
+ * IPv4: the identification and the DF flag. IPv6 has none that is hidden.
  *
- * A packet is right if some identification makes its ICRC right. By chance 2^-15 of
+ * An IPv4 packet is right if some identification makes its ICRC right. By chance 2^-15 of
  * corrupted packets would pass that; once a peer has shown that it counts small
  * identifications (Linux does: 0, or the segment's number in a GSO send), only those are
  * tried, and 2^-24 would.
@@ -38,6 +38,13 @@ public:
                std::uint32_t icrc) noexcept;
     //! The same for a packet in two pieces.
     bool right(const wire::ipv4_flow& flow,
+               const std::byte* headers,
+               std::size_t header_bytes,
+               const std::byte* payload,
+               std::size_t payload_bytes,
+               std::uint32_t icrc) noexcept;
+    //! ... over either IP.
+    bool right(const wire::udp_flow& flow,
                const std::byte* headers,
                std::size_t header_bytes,
                const std::byte* payload,

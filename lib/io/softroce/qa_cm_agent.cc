@@ -14,10 +14,10 @@ using namespace gr::rdma::io::softroce;
 
 namespace {
 
-constexpr std::uint32_t own = 0x0a000001;
-constexpr std::uint32_t other = 0x0a000002;
+constexpr auto own = wire::ip_address::ipv4(0x0a000001);
+constexpr auto other = wire::ip_address::ipv4(0x0a000002);
 constexpr std::uint16_t port = 18515;
-constexpr std::uint32_t third = 0x0a000003;
+constexpr auto third = wire::ip_address::ipv4(0x0a000003);
 constexpr std::int64_t now_ns = 1000;
 constexpr std::int64_t ms = 1000000;
 
@@ -29,7 +29,7 @@ struct bench {
         qp.uses_cm = true;
         qp.listens = listens;
         qp.port = port;
-        qp.peer_address = listens ? 0 : other;
+        qp.peer_address = listens ? wire::ip_address() : other;
     }
     static endpoint_config config()
     {
@@ -39,7 +39,7 @@ struct bench {
     }
 
     void give(const wire::cm_message& m,
-              std::uint32_t from = other,
+              const wire::ip_address& from = other,
               std::int64_t at_ns = now_ns)
     {
         std::array<std::byte, wire::mad_bytes> mad;
@@ -51,11 +51,11 @@ struct bench {
         agent.on_packet(p, from, { &qp }, at_ns);
     }
     template <typename M>
-    M take(std::uint32_t to = other)
+    M take(const wire::ip_address& to = other)
     {
         cm_outgoing out;
         BOOST_REQUIRE(agent.take(out));
-        BOOST_TEST(out.destination == to);
+        BOOST_TEST((out.destination == to));
         BOOST_REQUIRE(std::holds_alternative<M>(out.message.body));
         transaction = out.message.transaction_id;
         return std::get<M>(out.message.body);
@@ -67,7 +67,7 @@ struct bench {
         return !agent.take(out);
     }
     // A peer with this communication ID asks for a connection.
-    void ask(std::uint32_t from, std::uint32_t comm_id, std::int64_t at_ns)
+    void ask(const wire::ip_address& from, std::uint32_t comm_id, std::int64_t at_ns)
     {
         wire::cm_req req;
         req.local_comm_id = comm_id;
@@ -77,14 +77,14 @@ struct bench {
         give({ comm_id, req }, from, at_ns);
     }
     // ... and is ready to use the one that it got.
-    void ready(const wire::cm_rep& rep, std::uint32_t from, std::int64_t at_ns)
+    void ready(const wire::cm_rep& rep, const wire::ip_address& from, std::int64_t at_ns)
     {
         wire::cm_rtu rtu;
         rtu.local_comm_id = rep.remote_comm_id;
         rtu.remote_comm_id = rep.local_comm_id;
         give({ 5, rtu }, from, at_ns);
     }
-    wire::cm_rep connect(std::uint32_t from, std::uint32_t comm_id)
+    wire::cm_rep connect(const wire::ip_address& from, std::uint32_t comm_id)
     {
         ask(from, comm_id, now_ns);
         const auto rep = take<wire::cm_rep>(from);
@@ -221,7 +221,8 @@ BOOST_AUTO_TEST_CASE(a_peer_that_stays_silent_gives_way)
 
 BOOST_AUTO_TEST_CASE(a_peer_that_ended_without_a_word_gives_way)
 {
-    for (const std::uint32_t next : { other, third }) { // started again, and another one
+    for (const wire::ip_address& next :
+         { other, third }) { // started again, and another one
         bench b(true);
         const auto first = b.connect(other, 77);
         BOOST_REQUIRE(b.expects(first.starting_psn));

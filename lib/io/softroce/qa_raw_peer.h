@@ -3,15 +3,14 @@
 #ifndef INCLUDED_RDMA_IO_SOFTROCE_QA_RAW_PEER_H
 #define INCLUDED_RDMA_IO_SOFTROCE_QA_RAW_PEER_H
 
+#include "io/softroce/socket_address.h"
+#include "io/softroce/socket_options.h"
 #include "testing/datagram.h"
 
 #include <boost/test/unit_test.hpp>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <string>
-#include <sys/socket.h>
 #include <unistd.h>
 
 namespace gr {
@@ -24,25 +23,23 @@ class raw_peer
 {
 public:
     raw_peer(const std::string& own, const std::string& peer)
-        : d_fd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0))
+        : d_to(resolve_host(peer, "peer"), wire::roce_udp_port)
     {
-        d_flow.source = number(own);
-        d_flow.destination = number(peer);
-        d_flow.source_port = d_flow.destination_port = wire::roce_udp_port;
-        const sockaddr_in a = address(d_flow.source);
-        BOOST_REQUIRE(::bind(d_fd, reinterpret_cast<const sockaddr*>(&a), sizeof a) == 0);
+        const socket_address from(resolve_host(own, "own"), wire::roce_udp_port);
+        d_flow = { from.ip(), d_to.ip(), wire::roce_udp_port, wire::roce_udp_port };
+        d_fd = ::socket(from.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        BOOST_REQUIRE(::bind(d_fd, from.get(), from.bytes()) == 0);
     }
     ~raw_peer() { ::close(d_fd); }
     raw_peer(const raw_peer&) = delete;
     raw_peer& operator=(const raw_peer&) = delete;
 
-    const wire::ipv4_flow& flow() const { return d_flow; }
+    const wire::udp_flow& flow() const { return d_flow; }
+    int fd() const { return d_fd; }
 
     void send(const testing::datagram& d)
     {
-        const sockaddr_in a = address(d_flow.destination);
-        const ssize_t n = ::sendto(
-            d_fd, d.data(), d.size(), 0, reinterpret_cast<const sockaddr*>(&a), sizeof a);
+        const ssize_t n = ::sendto(d_fd, d.data(), d.size(), 0, d_to.get(), d_to.bytes());
         BOOST_REQUIRE(n == ssize_t(d.size()));
     }
     //! \return false: nothing came in time
@@ -58,21 +55,9 @@ public:
     }
 
 private:
-    static std::uint32_t number(const std::string& text)
-    {
-        return ntohl(::inet_addr(text.c_str()));
-    }
-    static sockaddr_in address(std::uint32_t number)
-    {
-        sockaddr_in a{};
-        a.sin_family = AF_INET;
-        a.sin_port = htons(wire::roce_udp_port);
-        a.sin_addr.s_addr = htonl(number);
-        return a;
-    }
-
-    const int d_fd;
-    wire::ipv4_flow d_flow;
+    int d_fd;
+    socket_address d_to;
+    wire::udp_flow d_flow;
 };
 
 } // namespace softroce

@@ -309,10 +309,10 @@ BOOST_AUTO_TEST_CASE(answers_are_right_packets)
     BOOST_TEST(p.bth.psn.value() == s.configs.first.psn);
     BOOST_TEST((p.aeth.kind == wire::aeth_kind::ack));
     BOOST_TEST(p.aeth.msn == 1u);
-    const wire::ipv4_flow back{
+    const wire::udp_flow back{
         s.peer.flow().destination, s.peer.flow().source, 4791, 4791
     };
-    BOOST_TEST(p.icrc == wire::icrc_ipv4(back, 0, true, d.data(), d.size() - 4));
+    BOOST_TEST(p.icrc == wire::icrc(back, 0, true, d.data(), d.size() - 4, nullptr, 0));
 }
 
 BOOST_AUTO_TEST_CASE(a_stream_without_a_named_peer_takes_any_sender)

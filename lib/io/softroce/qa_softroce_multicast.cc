@@ -150,8 +150,8 @@ BOOST_AUTO_TEST_CASE(what_is_not_for_a_group_is_counted)
     for (const std::uint32_t qpn : { 0x51u, 1u, 0u })
         peer.send(to_wire(packet(qpn, qkey), peer.flow()));
     peer.send(to_wire(packet(0xffffff, qkey + 1), peer.flow()));
-    wire::ipv4_flow unicast = peer.flow(); // an ICRC over another destination
-    unicast.destination = ntohl(::inet_addr(rx.config.source.c_str()));
+    wire::udp_flow unicast = peer.flow(); // an ICRC over another destination
+    unicast.destination = resolve_host(rx.config.source, "source").ip;
     peer.send(to_wire(packet(0xffffff, qkey), unicast));
     datagram cut = to_wire(packet(0xffffff, qkey), peer.flow());
     cut.resize(9);

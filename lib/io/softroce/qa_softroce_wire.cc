@@ -3,19 +3,17 @@
 
 // What softroce says on a wire, read from the wire: a veth pair in a network namespace of
 // this process's own. Needs root; skipped without.
+#include "io/softroce/addresses.h"
 #include "testing/endpoint_contract.h"
-#include "testing/skip.h"
+#include "testing/own_network.h"
 
 #include <gnuradio/rdma/error.h>
 
 #include <arpa/inet.h>
-#include <cerrno>
-#include <cstring>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
 #include <poll.h>
-#include <sched.h>
 #include <string>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -27,32 +25,31 @@ using namespace gr::rdma::testing;
 namespace {
 
 const char* const own = "10.91.0.1";
-const char* const far = "10.91.0.2";  // on no machine; its frames end at the other veth
+const char* const far = "10.91.0.2"; // on no machine; its frames end at the other veth
+const char* const own_6 = "fd91:5::1";
+const char* const far_6 = "fd91:5::2";
 const char* const near = "10.91.1.1"; // our own too, so reached over lo
 
-bool shell(const std::string& command) { return std::system(command.c_str()) == 0; }
-
 // The wire: frames that leave on one end are read at the other.
-struct own_network {
-    own_network()
+struct veth_network : own_network {
+    veth_network()
     {
-        if (::unshare(CLONE_NEWNET) != 0)
-            skip("root",
-                 "a network namespace of its own: " + std::string(std::strerror(errno)));
-        if (!shell(
-                "ip link add gr_near type veth peer name gr_far && "
-                "ip link set gr_near addrgenmode none && "
-                "ip link set gr_far addrgenmode none address 02:00:00:00:91:02 && "
-                "ip addr add 10.91.0.1/24 dev gr_near && "
-                "ip addr add 10.91.1.1/32 dev lo && ip link set gr_near mtu 5000 && "
-                "ip link set gr_far mtu 5000 && "
-                "ip link set lo up && ip link set gr_near up && ip link set gr_far up"))
+        if (!shell("ip link add gr_near type veth peer name gr_far && "
+                   "ip link set gr_near addrgenmode none && "
+                   "ip link set gr_far addrgenmode none address 02:00:00:00:91:02 && "
+                   "ip addr add 10.91.0.1/24 dev gr_near && "
+                   "ip addr add 10.91.1.1/32 dev lo && ip link set gr_near mtu 5000 && "
+                   "ip link set gr_far mtu 5000 && "
+                   "ip addr add fd91:5::1/64 dev gr_near nodad && "
+                   "ip link set gr_near up && ip link set gr_far up"))
             skip("root", "a veth pair: 'ip link add type veth' failed");
-        if (!shell("ip neigh add 10.91.0.2 lladdr 02:00:00:00:91:02 dev gr_near"))
+        const char* const link = " lladdr 02:00:00:00:91:02 dev gr_near";
+        if (!shell(std::string("ip neigh add ") + far + link) ||
+            !shell(std::string("ip neigh add ") + far_6 + link))
             skip("root", "a neighbour entry: 'ip neigh add' failed");
     }
 };
-BOOST_GLOBAL_FIXTURE(own_network);
+BOOST_GLOBAL_FIXTURE(veth_network);
 
 // One packet as it stood on the wire.
 struct frame {
@@ -60,32 +57,52 @@ struct frame {
     unsigned at(std::size_t i) const { return std::to_integer<unsigned>(ip[i]); }
     std::uint16_t ip_id() const { return std::uint16_t(at(4) << 8 | at(5)); }
     bool dont_fragment() const { return at(6) & 0x40; }
-    std::size_t header() const { return 4 * (at(0) & 15); }
+    bool is_v4() const { return at(0) >> 4 == 4; }
+    std::size_t header() const { return is_v4() ? 4 * (at(0) & 15) : 40; }
+    bool is_udp() const { return at(is_v4() ? 9 : 6) == 17; }
     const std::byte* bth() const { return ip.data() + header() + 8; }
     std::size_t bth_bytes() const { return ip.size() - header() - 8; }
     std::uint32_t word(std::size_t i) const
     {
         return at(i) << 24 | at(i + 1) << 16 | at(i + 2) << 8 | at(i + 3);
     }
-    wire::ipv4_flow flow() const
+    wire::ip_address address(std::size_t i) const
+    {
+        if (is_v4())
+            return wire::ip_address::ipv4(word(i));
+        wire::ip_address::bytes_type bytes;
+        std::copy_n(ip.begin() + std::ptrdiff_t(i), bytes.size(), bytes.begin());
+        return wire::ip_address(bytes);
+    }
+    wire::udp_flow flow() const
     {
         const std::size_t u = header();
-        return { word(12),
-                 word(16),
+        return { address(is_v4() ? 12 : 8),
+                 address(is_v4() ? 16 : 24),
                  std::uint16_t(at(u) << 8 | at(u + 1)),
                  std::uint16_t(at(u + 2) << 8 | at(u + 3)) };
+    }
+    std::uint32_t right_icrc() const
+    {
+        return wire::icrc(flow(),
+                          is_v4() ? ip_id() : 0,
+                          is_v4() && dont_fragment(),
+                          bth(),
+                          bth_bytes() - wire::icrc_bytes,
+                          nullptr,
+                          0);
     }
 };
 
 class capture
 {
 public:
-    capture() : d_fd(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_IP)))
+    capture() : d_fd(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_ALL)))
     {
         BOOST_REQUIRE(d_fd >= 0);
         sockaddr_ll there{};
         there.sll_family = AF_PACKET;
-        there.sll_protocol = htons(ETH_P_IP);
+        there.sll_protocol = htons(ETH_P_ALL);
         there.sll_ifindex = static_cast<int>(::if_nametoindex("gr_far"));
         BOOST_REQUIRE(::bind(d_fd, reinterpret_cast<sockaddr*>(&there), sizeof there) ==
                       0);
@@ -105,10 +122,11 @@ public:
             pollfd p{ d_fd, POLLIN, 0 };
             BOOST_REQUIRE(::poll(&p, 1, 10000) == 1);
             const ssize_t got = ::recv(d_fd, buffer.data(), buffer.size(), 0);
-            BOOST_REQUIRE(got > 14 + 20 + 8);
+            BOOST_REQUIRE(got >= 14 + 20 + 8);
             frame f;
             f.ip.assign(buffer.begin() + 14, buffer.begin() + got);
-            if (f.at(9) == 17 && f.flow().destination_port == wire::roce_udp_port)
+            const bool is_ip = f.at(0) >> 4 == 4 || (f.at(0) >> 4 == 6 && got > 14 + 48);
+            if (is_ip && f.is_udp() && f.flow().destination_port == wire::roce_udp_port)
                 out.push_back(std::move(f));
         }
         return out;
@@ -143,11 +161,7 @@ void check_packet(const frame& f, std::uint32_t qpn, std::uint32_t psn)
     BOOST_TEST(f.word(16) == ntohl(::inet_addr(far)));
     BOOST_TEST(p.bth.psn.value() == (psn & 0xffffff));
     BOOST_TEST(p.bth.dest_qpn == 0x345678 + qpn);
-    BOOST_TEST(p.icrc == wire::icrc_ipv4(f.flow(),
-                                         f.ip_id(),
-                                         f.dont_fragment(),
-                                         f.bth(),
-                                         f.bth_bytes() - wire::icrc_bytes));
+    BOOST_TEST(p.icrc == f.right_icrc());
 }
 
 // Send messages of `bytes`; check each packet, and return the identifications.
@@ -207,33 +221,63 @@ BOOST_AUTO_TEST_CASE(segments_of_one_send_count_from_zero)
     BOOST_TEST(longest > 8u);
 }
 
-BOOST_AUTO_TEST_CASE(a_group_is_sent_to_by_the_interface_of_the_own_address)
+BOOST_AUTO_TEST_CASE(ipv6_packets_are_sealed_by_what_no_router_changes)
 {
-    const char* const group = "239.91.1.2"; // no route leads there
-    for (const std::uint8_t ttl : { 1, 1, 7, 3 }) {
-        endpoint_config c = sender(0x2100u + ttl, 1024, group);
-        c.service = service_type::ud;
-        c.remote_qpn = 0;
-        c.multicast_ttl = ttl;
+    BOOST_REQUIRE(shell("ip link set gr_near gso_max_segs 1"));
+    std::uint32_t qpn = 0x2200;
+    for (const std::size_t bytes : { 0u, 1u, 1023u, 1024u, 100u * 1024 + 77 }) {
+        endpoint_config c = sender(++qpn, 1024, far_6);
+        c.source = own_6;
         capture wire;
         contract_end tx(c, 100, 1);
+        tx.send(pattern(1, bytes));
         tx.ep->start();
-        tx.send(pattern(ttl, 333));
         BOOST_TEST((tx.next_sent().status == wc_status::success));
-        const frame f = wire.take(1)[0];
-        wire::packet p;
-        BOOST_REQUIRE((wire::parse(f.bth(), f.bth_bytes(), p) == wire::parse_status::ok));
-        BOOST_TEST(f.at(8) == ttl);
-        BOOST_TEST(f.word(12) == ntohl(::inet_addr(own)));
-        BOOST_TEST(f.word(16) == ntohl(::inet_addr(group)));
-        BOOST_TEST(p.bth.dest_qpn == 0xffffffu);
-        BOOST_TEST(p.deth.source_qpn == c.qpn);
-        BOOST_TEST(p.icrc == wire::icrc_ipv4(f.flow(),
-                                             f.ip_id(),
-                                             f.dont_fragment(),
-                                             f.bth(),
-                                             f.bth_bytes() - wire::icrc_bytes));
+        const std::size_t packets = std::max<std::size_t>(1, (bytes + 1023) / 1024);
+        bytes_t sent;
+        std::uint32_t psn = c.psn;
+        for (const frame& f : wire.take(packets)) {
+            wire::packet p;
+            BOOST_REQUIRE(
+                (wire::parse(f.bth(), f.bth_bytes(), p) == wire::parse_status::ok));
+            BOOST_TEST(!f.is_v4());
+            BOOST_TEST(p.icrc == f.right_icrc());
+            BOOST_TEST(p.bth.psn.value() == (psn++ & 0xffffff));
+            sent.insert(sent.end(), p.payload, p.payload + p.payload_bytes);
+        }
+        BOOST_TEST((sent == tx.messages[0]));
+        BOOST_TEST(tx.ep->counters().send_errors.value() == 0u);
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_group_is_sent_to_by_the_interface_of_the_own_address)
+{
+    std::uint32_t qpn = 0x2100;
+    for (const char* group : { "239.91.1.2", "ff15::91:2" }) // no route leads there
+        for (const std::uint8_t ttl : { 1, 1, 7, 3 }) {
+            const bool v4 = group[0] == '2';
+            endpoint_config c = sender(++qpn, 1024, group);
+            if (!v4)
+                c.source = own_6;
+            c.service = service_type::ud;
+            c.remote_qpn = 0;
+            c.multicast_ttl = ttl;
+            capture wire;
+            contract_end tx(c, 100, 1);
+            tx.ep->start();
+            tx.send(pattern(ttl, 333));
+            BOOST_TEST((tx.next_sent().status == wc_status::success));
+            const frame f = wire.take(1)[0];
+            wire::packet p;
+            BOOST_REQUIRE(
+                (wire::parse(f.bth(), f.bth_bytes(), p) == wire::parse_status::ok));
+            BOOST_TEST(f.at(v4 ? 8 : 7) == ttl);
+            BOOST_TEST(io::softroce::text_of(f.flow().source) == c.source);
+            BOOST_TEST(io::softroce::text_of(f.flow().destination) == group);
+            BOOST_TEST(p.bth.dest_qpn == 0xffffffu);
+            BOOST_TEST(p.deth.source_qpn == c.qpn);
+            BOOST_TEST(p.icrc == f.right_icrc());
+        }
 }
 
 BOOST_AUTO_TEST_CASE(packets_too_large_for_one_path_fail_that_connection_only)

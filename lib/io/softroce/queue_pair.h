@@ -7,7 +7,6 @@
 #include "core/log.h"
 #include "io/softroce/cm_connection.h"
 #include "io/softroce/icrc_check.h"
-#include "io/softroce/ipv4.h"
 #include "io/softroce/requester.h"
 #include "io/softroce/responder.h"
 #include "io/softroce/udp_socket.h"
@@ -40,8 +39,9 @@ struct queue_pair {
     // Set before the queue pair is added to a device; by the pump when the CM connects.
     std::uint32_t qpn;
     std::uint32_t dest_qpn;
-    std::uint32_t own_address = 0;
-    std::uint32_t peer_address = 0; //!< 0: any (UC and UD only); UD: or a group
+    wire::ip_address own_address;
+    //! Unspecified: any (UC and UD only). UD: or a group.
+    wire::ip_address peer_address;
 
     responder::slot_queue slots;
     responder::completion_queue completions;
@@ -68,12 +68,12 @@ struct queue_pair {
     // Connection manager; unused by static connections.
     bool uses_cm = false;
     bool listens = false;
-    std::uint16_t port = 0;             //!< the listener's
-    std::uint32_t mtu_limit = 4096;     //!< what fits the interface and the user's wish
-    std::vector<std::uint32_t> allowed; //!< peers that may connect; empty: all
+    std::uint16_t port = 0;         //!< the listener's
+    std::uint32_t mtu_limit = 4096; //!< what fits the interface and the user's wish
+    std::vector<wire::ip_address> allowed; //!< peers that may connect; empty: all
     std::optional<cm_connection> cm;
     struct request {
-        std::uint32_t from;
+        wire::ip_address from;
         wire::cm_message message;
     };
     std::optional<request> waiting;     //!< REQ held back until cm's peer shows life
@@ -90,7 +90,7 @@ struct queue_pair {
     //! May packets come from several peers, or from one after the other?
     bool hears_anybody() const noexcept
     {
-        return !uses_cm && (peer_address == 0 || is_multicast_ipv4(peer_address));
+        return !uses_cm && (peer_address.is_unspecified() || peer_address.is_multicast());
     }
     //! Did the connection end, in order or not?
     bool over() const noexcept

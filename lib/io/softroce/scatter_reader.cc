@@ -2,12 +2,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "io/softroce/scatter_reader.h"
 
+#include "io/softroce/socket_address.h"
 #include "io/softroce/socket_options.h"
 
 #include <algorithm>
 #include <cstring>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <sys/uio.h>
 
 namespace gr {
@@ -28,7 +27,7 @@ struct scatter_reader::buffers {
     std::byte whole[batch][around_bytes];
     iovec parts[batch][3];
     mmsghdr messages[batch];
-    sockaddr_in names[batch];
+    socket_address names[batch];
     control controls[batch];
 };
 
@@ -61,8 +60,8 @@ scatter_reader::read(std::byte* at, std::size_t room, std::size_t mtu) noexcept
         }
         msghdr& m = b.messages[i].msg_hdr;
         m = msghdr{};
-        m.msg_name = &b.names[i];
-        m.msg_namelen = sizeof b.names[i];
+        m.msg_name = b.names[i].get();
+        m.msg_namelen = socket_address::room();
         m.msg_iov = b.parts[i];
         m.msg_iovlen = parts;
         m.msg_control = b.controls[i].bytes;
@@ -83,14 +82,14 @@ std::size_t scatter_reader::bytes(std::size_t i) const noexcept
     return d_buffers->messages[i].msg_len;
 }
 
-std::uint32_t scatter_reader::source(std::size_t i) const noexcept
+wire::ip_address scatter_reader::source(std::size_t i) const noexcept
 {
-    return ntohl(d_buffers->names[i].sin_addr.s_addr);
+    return d_buffers->names[i].ip();
 }
 
 std::uint16_t scatter_reader::source_port(std::size_t i) const noexcept
 {
-    return ntohs(d_buffers->names[i].sin_port);
+    return d_buffers->names[i].port();
 }
 
 bool scatter_reader::as_guessed(std::size_t i,

@@ -3,6 +3,7 @@
 #ifndef INCLUDED_RDMA_IO_SOFTROCE_SCATTER_READER_H
 #define INCLUDED_RDMA_IO_SOFTROCE_SCATTER_READER_H
 
+#include "wire/ip_address.h"
 #include "wire/packet.h"
 
 #include <cstddef>
@@ -42,7 +43,7 @@ public:
 
     //! UDP payload bytes of datagram \p i.
     std::size_t bytes(std::size_t i) const noexcept;
-    std::uint32_t source(std::size_t i) const noexcept;
+    wire::ip_address source(std::size_t i) const noexcept;
     std::uint16_t source_port(std::size_t i) const noexcept;
     //! Datagrams that the kernel dropped for want of buffer, since the socket was made.
     std::uint32_t kernel_drops() const noexcept { return d_kernel_drops; }

@@ -7,7 +7,8 @@
 #include <netinet/udp.h>
 #include <sys/socket.h>
 
-// Older C libraries lack these (linux/udp.h, linux/in.h, asm-generic/socket.h).
+// Older C libraries lack these (linux/udp.h, linux/in.h, linux/in6.h,
+// asm-generic/socket.h).
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103
 #endif
@@ -16,6 +17,15 @@
 #endif
 #ifndef IP_MULTICAST_ALL
 #define IP_MULTICAST_ALL 49
+#endif
+#ifndef IPV6_MULTICAST_ALL
+#define IPV6_MULTICAST_ALL 29
+#endif
+#ifndef UDP_NO_CHECK6_RX
+#define UDP_NO_CHECK6_RX 102
+#endif
+#ifndef SO_BINDTOIFINDEX
+#define SO_BINDTOIFINDEX 62
 #endif
 #ifndef SO_RXQ_OVFL
 #define SO_RXQ_OVFL 40

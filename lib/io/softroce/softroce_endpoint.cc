@@ -4,8 +4,8 @@
 
 #include "core/clock.h"
 #include "core/sizes.h"
+#include "io/softroce/addresses.h"
 #include "io/softroce/endpoint_checks.h"
-#include "io/softroce/ipv4.h"
 
 #include <cinttypes>
 #include <cstdio>
@@ -21,6 +21,20 @@ namespace {
 
 constexpr std::int64_t spin_ns = 10000; // hybrid: look this long before sleeping
 constexpr std::int64_t longest_wait_ns = INT64_C(1) << 60; // keeps sums in range
+
+// What is link-local, or a group, is on the interface of the own address.
+void check_path(const host_address& own, const host_address& peer, const char* parameter)
+{
+    const std::string theirs = std::string(parameter) + "=" + text_of(peer.ip);
+    if (own.ip.is_v4() != peer.ip.is_v4())
+        throw config_error(theirs + " is " + version_of(peer.ip) +
+                           ", and the own address " + text_of(own.ip) + " is " +
+                           version_of(own.ip) + ": a connection speaks one of them");
+    if (own.ip.is_v4() || peer.interface == 0 || peer.interface == own.interface)
+        return;
+    throw config_error(theirs + " is on another interface than the own address " +
+                       text_of(own.ip) + "; give an own address of that one");
+}
 
 } // namespace
 
@@ -48,49 +62,84 @@ void softroce_endpoint::open()
     open_unlocked();
 }
 
-void softroce_endpoint::resolve()
+host_address softroce_endpoint::resolve()
 {
     const endpoint_config& c = d_config;
     queue_pair& qp = *d_qp;
     qp.listens = qp.uses_cm && !c.listen.empty();
-    const char* const parameter = qp.listens ? "listen" : "connect";
-    const host_port at = split_host_port(
-        qp.listens ? c.listen : c.connect, qp.uses_cm ? default_port : 0, parameter);
-    qp.port = at.port;
+    host_address own;
     if (qp.listens) {
-        qp.own_address =
-            resolve_own_ipv4(at.host.empty() ? c.source : at.host, parameter);
-        resolve_peers();
+        const host_port at = split_host_port(c.listen, default_port, "listen");
+        qp.port = at.port;
+        own = resolve_own(at.host.empty() ? c.source : at.host, "listen");
+        resolve_peers(own);
     } else {
-        if (!at.host.empty())
-            qp.peer_address = resolve_ipv4(at.host, parameter);
-        qp.own_address = c.source.empty() ? route_source_ipv4(qp.peer_address)
-                                          : resolve_own_ipv4(c.source, "source");
+        own = resolve_peer();
     }
-    if (is_multicast_ipv4(qp.peer_address) && c.remote_qpn != wire::multicast_qpn)
+    qp.own_address = own.ip;
+    if (qp.peer_address.is_multicast() && c.remote_qpn != wire::multicast_qpn)
         throw config_error("connect='" + c.connect + "' is the multicast group " +
-                           ipv4_text(qp.peer_address) + "; give that address itself");
+                           text_of(qp.peer_address) + "; give that address itself");
+    if (!c.group.empty())
+        check_path(own, resolve_host(c.group, "group"), "group");
     qp.icrc = icrc_check(!qp.hears_anybody());
     if (!qp.uses_cm && qp.own_address == qp.peer_address && c.qpn == c.remote_qpn)
         throw config_error(
-            "source and connect are both " + ipv4_text(qp.own_address) +
+            "source and connect are both " + text_of(qp.own_address) +
             " with qpn=remote_qpn=" + std::to_string(c.qpn) +
             ": a queue pair cannot talk to itself; two programs on one machine "
             "use 127.0.0.1 and 127.0.0.2");
-    const std::uint32_t fits = interface_path_mtu_ipv4(qp.own_address);
+    const std::uint32_t fits = interface_path_mtu(own);
     if (fits == 0 || c.mtu > fits)
         throw config_error(
             "mtu=" + std::to_string(c.mtu) + " does not fit the interface of " +
-            ipv4_text(qp.own_address) + ", whose packets hold " + std::to_string(fits) +
+            text_of(qp.own_address) + ", whose packets hold " + std::to_string(fits) +
             "; use that, or raise the interface's MTU (4200 for mtu=4096)");
     qp.mtu_limit = c.mtu != 0 ? c.mtu : fits;
+    return own;
 }
 
-void softroce_endpoint::resolve_peers()
+// The peer's address, if one is given, and the own one that it is reached from.
+host_address softroce_endpoint::resolve_peer()
 {
+    const endpoint_config& c = d_config;
+    queue_pair& qp = *d_qp;
+    const auto source = parse_literal(c.source, "source");
+    const ip_version version = !source              ? ip_version::any
+                               : source->ip.is_v4() ? ip_version::v4
+                                                    : ip_version::v6;
+    host_port to{ c.connect, 0 };
+    if (qp.uses_cm)
+        to = split_host_port(c.connect, default_port, "connect");
+    qp.port = to.port;
+    host_address peer;
+    if (!to.host.empty()) {
+        peer = resolve_host(to.host, "connect", version);
+        if (peer.ip.is_unspecified())
+            throw config_error("connect='" + c.connect + "' is the address of no host");
+    }
+    qp.peer_address = peer.ip;
+    if (c.source.empty())
+        return route_source(peer);
+    const host_address own = resolve_own(c.source,
+                                         "source",
+                                         to.host.empty()   ? ip_version::any
+                                         : peer.ip.is_v4() ? ip_version::v4
+                                                           : ip_version::v6);
+    if (!to.host.empty())
+        check_path(own, peer, "connect");
+    return own;
+}
+
+void softroce_endpoint::resolve_peers(const host_address& own)
+{
+    const ip_version version = own.ip.is_v4() ? ip_version::v4 : ip_version::v6;
     std::stringstream list(d_config.peers);
-    for (std::string name; std::getline(list, name, ',');)
-        d_qp->allowed.push_back(resolve_ipv4(name, "peers"));
+    for (std::string name; std::getline(list, name, ',');) {
+        const host_address peer = resolve_host(name, "peers", version);
+        check_path(own, peer, "peers");
+        d_qp->allowed.push_back(peer.ip);
+    }
 }
 
 void softroce_endpoint::open_unlocked()
@@ -99,22 +148,20 @@ void softroce_endpoint::open_unlocked()
         return;
     if (d_stopped.load())
         throw config_error("the endpoint was stopped; make a new one");
-    resolve();
+    const host_address own = resolve();
     device_config config;
     config.buffer_bytes = d_config.socket_buffer_bytes;
     config.wait = d_config.wait;
     config.receive = d_config.receive;
     config.cpu = d_config.pump_cpu;
-    const auto opened = device::open(d_qp->own_address, config);
+    const auto opened = device::open(own, config);
     std::unique_ptr<udp_socket> group;
-    if (!d_config.group.empty())
-        group = std::make_unique<udp_socket>(d_qp->own_address,
-                                             d_config.socket_buffer_bytes,
-                                             true,
-                                             multicast_group_ipv4(d_config.group));
+    if (const auto address = multicast_group(d_config.group, "group"))
+        group = std::make_unique<udp_socket>(
+            own, d_config.socket_buffer_bytes, true, *address);
     opened->reserve(*d_qp);
     d_qp->group_socket = std::move(group);
-    if (is_multicast_ipv4(d_qp->peer_address))
+    if (d_qp->peer_address.is_multicast())
         opened->raise_multicast_ttl(d_config.multicast_ttl);
     {
         std::lock_guard<std::mutex> lock(d_send_mutex);

@@ -47,8 +47,9 @@ public:
     void stop() noexcept override;
 
 private:
-    void resolve();
-    void resolve_peers();
+    host_address resolve();
+    host_address resolve_peer();
+    void resolve_peers(const host_address& own);
     void open_unlocked();
     template <typename Ready>
     bool wait(core::doorbell& bell, Ready ready, std::int64_t timeout_ns) noexcept;

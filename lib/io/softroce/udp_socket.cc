@@ -2,16 +2,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "io/softroce/udp_socket.h"
 
-#include "io/softroce/ipv4.h"
+#include "io/softroce/open_socket.h"
+#include "io/softroce/socket_address.h"
 #include "io/softroce/socket_options.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <gnuradio/rdma/error.h>
-#include <netinet/in.h>
 #include <poll.h>
-#include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -23,7 +21,7 @@ namespace softroce {
 namespace {
 constexpr std::size_t send_batch = 4;    // sends per system call
 constexpr std::size_t gso_segments = 64; // UDP_MAX_SEGMENTS of older kernels
-constexpr std::size_t gso_bytes = 65000; // below the largest UDP payload over IPv4
+constexpr std::size_t gso_bytes = 65000; // below the largest UDP payload
 constexpr std::size_t max_segments = send_batch * gso_segments;
 constexpr std::size_t scratch_bytes = 64 * 4100; // payloads that need padding
 constexpr int most_wait_ms = 100;
@@ -46,13 +44,13 @@ struct udp_socket::buffers {
     std::vector<std::byte> read = std::vector<std::byte>(read_batch * read_bytes);
     mmsghdr in[read_batch];
     iovec in_iov[read_batch];
-    sockaddr_in in_name[read_batch];
+    socket_address in_name[read_batch];
     control in_control[read_batch];
     // sending
     segment segments[max_segments];
     iovec out_iov[3 * max_segments];
     mmsghdr out[send_batch];
-    sockaddr_in out_name[send_batch];
+    socket_address out_name[send_batch];
     control out_control[send_batch];
     std::size_t first[send_batch]; // segment
     std::size_t count[send_batch];
@@ -62,71 +60,16 @@ struct udp_socket::buffers {
     std::vector<std::byte> scratch = std::vector<std::byte>(scratch_bytes);
 };
 
-namespace {
-
-// Bound to the group, a socket gets nothing else; without MULTICAST_ALL it does not get
-// what others of this machine joined on other interfaces.
-void join(int fd, std::uint32_t address, std::uint32_t group)
-{
-    const int zero = 0;
-    setsockopt(fd, IPPROTO_IP, IP_MULTICAST_ALL, &zero, sizeof zero);
-    ip_mreqn member{};
-    member.imr_multiaddr.s_addr = htonl(group);
-    member.imr_address.s_addr = htonl(address);
-    if (setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &member, sizeof member) != 0)
-        throw os_error(errno,
-                       "joining the multicast group " + ipv4_text(group) +
-                           " on the interface of " + ipv4_text(address));
-}
-
-void bind_port(int fd, std::uint32_t address)
-{
-    sockaddr_in own{};
-    own.sin_family = AF_INET;
-    own.sin_port = htons(wire::roce_udp_port);
-    own.sin_addr.s_addr = htonl(address);
-    if (bind(fd, reinterpret_cast<sockaddr*>(&own), sizeof own) == 0)
-        return;
-    const int code = errno;
-    std::string advice;
-    if (code == EADDRINUSE)
-        advice = ": another program or the kernel's rdma_rxe has this port there; stop "
-                 "it, or give another own address of this machine (127.0.0.3, say), or "
-                 "run in a network namespace";
-    throw os_error(code,
-                   "bind to UDP " + ipv4_text(address) + ":" +
-                       std::to_string(wire::roce_udp_port) + advice);
-}
-
-} // namespace
-
-udp_socket::udp_socket(std::uint32_t address,
+udp_socket::udp_socket(const host_address& own,
                        std::uint32_t buffer_bytes,
                        bool gro,
-                       std::uint32_t group)
-    : d_address(group != 0 ? group : address), d_buffers(std::make_unique<buffers>())
+                       const wire::ip_address& group)
+    : d_fd(open_roce_socket(own, group)),
+      d_at(own),
+      d_buffers(std::make_unique<buffers>())
 {
-    d_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (d_fd < 0)
-        throw os_error(errno,
-                       "socket for UDP " + ipv4_text(d_address) + ":" +
-                           std::to_string(wire::roce_udp_port));
-    const int one = 1;
-    try {
-        if (group != 0)
-            setsockopt(d_fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-        bind_port(d_fd, d_address);
-        if (group != 0)
-            join(d_fd, address, group);
-    } catch (...) {
-        close(d_fd);
-        throw;
-    }
-    const in_addr leaves_by{ htonl(address) };
-    setsockopt(d_fd, IPPROTO_IP, IP_MULTICAST_IF, &leaves_by, sizeof leaves_by);
-    const int discover = IP_PMTUDISC_DO;
-    setsockopt(d_fd, IPPROTO_IP, IP_MTU_DISCOVER, &discover, sizeof discover);
-    setsockopt(d_fd, SOL_SOCKET, SO_RXQ_OVFL, &one, sizeof one);
+    if (!group.is_unspecified())
+        d_at.ip = group;
     const int wanted = static_cast<int>(buffer_bytes);
     for (const int option : { SO_RCVBUF, SO_SNDBUF })
         setsockopt(d_fd, SOL_SOCKET, option, &wanted, sizeof wanted);
@@ -134,6 +77,7 @@ udp_socket::udp_socket(std::uint32_t address,
     socklen_t length = sizeof granted;
     getsockopt(d_fd, SOL_SOCKET, SO_RCVBUF, &granted, &length);
     d_receive_buffer = static_cast<std::uint32_t>(granted);
+    const int one = 1;
     d_gro = gro && setsockopt(d_fd, SOL_UDP, UDP_GRO, &one, sizeof one) == 0;
     const int zero = 0;
     d_gso = setsockopt(d_fd, SOL_UDP, UDP_SEGMENT, &zero, sizeof zero) == 0;
@@ -144,7 +88,10 @@ udp_socket::~udp_socket() { close(d_fd); }
 void udp_socket::set_multicast_ttl(std::uint8_t ttl) noexcept
 {
     const int value = ttl;
-    setsockopt(d_fd, IPPROTO_IP, IP_MULTICAST_TTL, &value, sizeof value);
+    if (d_at.ip.is_v4())
+        setsockopt(d_fd, IPPROTO_IP, IP_MULTICAST_TTL, &value, sizeof value);
+    else
+        setsockopt(d_fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, &value, sizeof value);
 }
 
 std::size_t udp_socket::receive(datagrams* out) noexcept
@@ -154,8 +101,8 @@ std::size_t udp_socket::receive(datagrams* out) noexcept
         b.in_iov[i] = { b.read.data() + i * read_bytes, read_bytes };
         msghdr& m = b.in[i].msg_hdr;
         m = msghdr{};
-        m.msg_name = &b.in_name[i];
-        m.msg_namelen = sizeof b.in_name[i];
+        m.msg_name = b.in_name[i].get();
+        m.msg_namelen = socket_address::room();
         m.msg_iov = &b.in_iov[i];
         m.msg_iovlen = 1;
         m.msg_control = b.in_control[i].bytes;
@@ -168,8 +115,8 @@ std::size_t udp_socket::receive(datagrams* out) noexcept
         d.data = b.read.data() + static_cast<std::size_t>(i) * read_bytes;
         d.bytes = b.in[i].msg_len;
         d.each = d.bytes;
-        d.source = ntohl(b.in_name[i].sin_addr.s_addr);
-        d.source_port = ntohs(b.in_name[i].sin_port);
+        d.source = b.in_name[i].ip();
+        d.source_port = b.in_name[i].port();
         for (cmsghdr* c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c)) {
             if (c->cmsg_level == SOL_UDP && c->cmsg_type == UDP_GRO) {
                 int size = 0;
@@ -184,7 +131,8 @@ std::size_t udp_socket::receive(datagrams* out) noexcept
     return n > 0 ? static_cast<std::size_t>(n) : 0;
 }
 
-bool udp_socket::queue(std::uint32_t destination, const wire::packet& packet) noexcept
+bool udp_socket::queue(const wire::ip_address& destination,
+                       const wire::packet& packet) noexcept
 {
     buffers& b = *d_buffers;
     const std::size_t padded = packet.payload_bytes + packet.bth.pad;
@@ -233,19 +181,26 @@ bool udp_socket::queue(std::uint32_t destination, const wire::packet& packet) no
     return true;
 }
 
+wire::udp_flow udp_socket::flow_to(const wire::ip_address& destination) const noexcept
+{
+    return { d_at.ip, destination, wire::roce_udp_port, wire::roce_udp_port };
+}
+
 void udp_socket::seal(std::size_t index, std::uint16_t ip_id) noexcept
 {
     segment& s = d_buffers->segments[index];
-    const wire::ipv4_flow flow{
-        d_address, s.to.address, wire::roce_udp_port, wire::roce_udp_port
-    };
-    const std::uint32_t icrc = wire::icrc_ipv4(
-        flow, ip_id, true, s.header, s.header_bytes, s.payload, s.payload_bytes);
+    const std::uint32_t icrc = wire::icrc(flow_to(s.to.address),
+                                          ip_id,
+                                          true,
+                                          s.header,
+                                          s.header_bytes,
+                                          s.payload,
+                                          s.payload_bytes);
     for (unsigned i = 0; i < wire::icrc_bytes; ++i)
         s.icrc[i] = static_cast<std::byte>(icrc >> (8 * i));
 }
 
-std::vector<std::byte> udp_socket::sealed(std::uint32_t destination,
+std::vector<std::byte> udp_socket::sealed(const wire::ip_address& destination,
                                           const wire::packet& packet) const
 {
     std::vector<std::byte> d(wire::max_header_bytes + packet.payload_bytes +
@@ -254,30 +209,25 @@ std::vector<std::byte> udp_socket::sealed(std::uint32_t destination,
     if (packet.payload_bytes != 0)
         std::memcpy(d.data() + n, packet.payload, packet.payload_bytes);
     n += packet.payload_bytes + packet.bth.pad;
-    const wire::ipv4_flow flow{
-        d_address, destination, wire::roce_udp_port, wire::roce_udp_port
-    };
-    const std::uint32_t icrc = wire::icrc_ipv4(flow, 0, true, d.data(), n);
+    const std::uint32_t icrc =
+        wire::icrc(flow_to(destination), 0, true, d.data(), n, nullptr, 0);
     for (unsigned i = 0; i < wire::icrc_bytes; ++i)
         d[n++] = static_cast<std::byte>(icrc >> (8 * i));
     d.resize(n);
     return d;
 }
 
-bool udp_socket::send_as_is(std::uint32_t destination,
+bool udp_socket::send_as_is(const wire::ip_address& destination,
                             const std::vector<std::byte>& datagram) noexcept
 {
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(wire::roce_udp_port);
-    to.sin_addr.s_addr = htonl(destination);
+    const socket_address to({ destination, d_at.interface }, wire::roce_udp_port);
     for (int waits = 0; waits < most_wait_ms; ++waits) {
         if (sendto(d_fd,
                    datagram.data(),
                    datagram.size(),
                    MSG_DONTWAIT,
-                   reinterpret_cast<sockaddr*>(&to),
-                   sizeof to) >= 0)
+                   to.get(),
+                   to.bytes()) >= 0)
             return true;
         if (errno != EAGAIN && errno != ENOBUFS && errno != EINTR)
             return false;
@@ -291,14 +241,12 @@ udp_socket::send_status udp_socket::flush() noexcept
 {
     buffers& b = *d_buffers;
     for (std::size_t m = 0; m < d_messages; ++m) {
-        b.out_name[m] = sockaddr_in{};
-        b.out_name[m].sin_family = AF_INET;
-        b.out_name[m].sin_port = htons(wire::roce_udp_port);
-        b.out_name[m].sin_addr.s_addr = htonl(b.segments[b.first[m]].to.address);
+        b.out_name[m] = socket_address(
+            { b.segments[b.first[m]].to.address, d_at.interface }, wire::roce_udp_port);
         msghdr& h = b.out[m].msg_hdr;
         h = msghdr{};
-        h.msg_name = &b.out_name[m];
-        h.msg_namelen = sizeof b.out_name[m];
+        h.msg_name = b.out_name[m].get();
+        h.msg_namelen = b.out_name[m].bytes();
         h.msg_iov = &b.out_iov[3 * b.first[m]];
         h.msg_iovlen = 3 * b.count[m];
         if (b.count[m] > 1) {
@@ -356,8 +304,8 @@ bool udp_socket::send_one_by_one(std::size_t message) noexcept
         const std::size_t index = b.first[message] + i;
         seal(index, 0);
         msghdr h{};
-        h.msg_name = &b.out_name[message];
-        h.msg_namelen = sizeof b.out_name[message];
+        h.msg_name = b.out_name[message].get();
+        h.msg_namelen = b.out_name[message].bytes();
         h.msg_iov = &b.out_iov[3 * index];
         h.msg_iovlen = 3;
         while (sendmsg(d_fd, &h, MSG_DONTWAIT) < 0) {

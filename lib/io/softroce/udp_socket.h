@@ -3,6 +3,7 @@
 #ifndef INCLUDED_RDMA_IO_SOFTROCE_UDP_SOCKET_H
 #define INCLUDED_RDMA_IO_SOFTROCE_UDP_SOCKET_H
 
+#include "io/softroce/addresses.h"
 #include "wire/icrc.h"
 #include "wire/packet.h"
 
@@ -23,7 +24,7 @@ struct datagrams {
     const std::byte* data = nullptr;
     std::size_t bytes = 0;
     std::size_t each = 0; //!< bytes of one datagram
-    std::uint32_t source = 0;
+    wire::ip_address source;
     std::uint16_t source_port = 0;
 };
 
@@ -32,9 +33,10 @@ struct datagrams {
  * sends with UDP GSO where the kernel has them. Knows nothing of protocols beyond sealing
  * a packet with its ICRC.
  *
- * Unconnected and with DF set, so that the kernel sends IP identification 0, which the
- * ICRC covers; segments of one GSO send count the identification up from 0. One thread
- * uses it.
+ * IPv4: unconnected and with DF set, so that the kernel sends IP identification 0, which
+ * the ICRC covers; segments of one GSO send count the identification up from 0. IPv6 has
+ * no such field; packets without a UDP checksum are taken, as Linux's rdma_rxe sends
+ * them. One thread uses it.
  */
 class udp_socket
 {
@@ -43,25 +45,24 @@ public:
     static constexpr std::size_t read_bytes = 65536;
 
     /*!
-     * \param address own address, host byte order; packets to multicast groups leave by
-     * its interface
+     * \param own own address; packets to multicast groups leave by its interface
      * \param buffer_bytes asked of the kernel for each direction
      * \param gro let the kernel join datagrams, if it can
-     * \param group a multicast group to be bound instead of \p address, and joined on its
-     * interface; other sockets may be, too, and each gets every packet. 0: none
+     * \param group a multicast group to be bound instead of \p own, and joined on its
+     * interface; other sockets may be, too, and each gets every packet. Unspecified: none
      * \throws os_error port in use (EADDRINUSE), limits; names address and port
      */
-    udp_socket(std::uint32_t address,
+    udp_socket(const host_address& own,
                std::uint32_t buffer_bytes,
                bool gro = true,
-               std::uint32_t group = 0);
+               const wire::ip_address& group = wire::ip_address());
     ~udp_socket();
     udp_socket(const udp_socket&) = delete;
     udp_socket& operator=(const udp_socket&) = delete;
 
     int fd() const noexcept { return d_fd; }
     //! The destination of what it receives: the own address, or the group.
-    std::uint32_t address() const noexcept { return d_address; }
+    const wire::ip_address& address() const noexcept { return d_at.ip; }
     //! Of packets that it sends to multicast groups; 1 unless set. Any thread.
     void set_multicast_ttl(std::uint8_t ttl) noexcept;
     bool has_gro() const noexcept { return d_gro; }
@@ -79,14 +80,14 @@ public:
      * \brief Queue one packet; headers are copied, the payload is read at flush().
      * \return false: the batch is full; flush() and queue it again
      */
-    bool queue(std::uint32_t destination, const wire::packet& packet) noexcept;
+    bool queue(const wire::ip_address& destination, const wire::packet& packet) noexcept;
     bool nothing_queued() const noexcept { return d_messages == 0; }
 
     //! The UDP payload that queue() and flush() would send for one packet alone.
-    std::vector<std::byte> sealed(std::uint32_t destination,
+    std::vector<std::byte> sealed(const wire::ip_address& destination,
                                   const wire::packet& packet) const;
     //! Send one UDP payload as it is. \return false if the kernel refused it
-    bool send_as_is(std::uint32_t destination,
+    bool send_as_is(const wire::ip_address& destination,
                     const std::vector<std::byte>& datagram) noexcept;
 
     enum class send_status : std::uint8_t {
@@ -99,7 +100,7 @@ public:
     int last_error() const noexcept { return d_last_error; }
     //! Where a packet was to go: address and QPN.
     struct target {
-        std::uint32_t address = 0;
+        wire::ip_address address;
         std::uint32_t qpn = 0;
     };
     //! Of the packets that flush() could not send last.
@@ -110,11 +111,12 @@ public:
 private:
     struct buffers; // headers, trailers, scratch and the kernel's structures
     struct segment;
+    wire::udp_flow flow_to(const wire::ip_address& destination) const noexcept;
     void seal(std::size_t segment, std::uint16_t ip_id) noexcept;
     bool send_one_by_one(std::size_t message) noexcept;
 
-    int d_fd = -1;
-    std::uint32_t d_address;
+    int d_fd;
+    host_address d_at;
     bool d_gro = false;
     bool d_gso = false;
     std::uint32_t d_receive_buffer = 0;
