@@ -76,8 +76,8 @@ why_not() {
     if [ "$1" = gpu ] && ! ls /proc/driver/nvidia/gpus/* >/dev/null 2>&1 &&
         ! nvidia-smi -L >/dev/null 2>&1; then
         echo "no NVIDIA GPU on this machine"
-    elif [ "$1" = gpu ] && ! grep -q '^CMAKE_CUDA_COMPILER:.*/' "$RDMA_BUILD_DIR/CMakeCache.txt"; then
-        echo "built without CUDA: no nvcc was found"
+    elif [ "$1" = gpu ] && ! grep -q "^RDMA_BUILT_WITH_CUDA:INTERNAL=ON" "$RDMA_BUILD_DIR/CMakeCache.txt"; then
+        echo "built without CUDA; the reason: grep CUDA $RDMA_BUILD_DIR/configure.log"
     elif [ "$1" = guest ]; then
         why_no_guest
     elif [ "$(label_tests "$1")" = 0 ]; then

@@ -23,19 +23,3 @@ check_cxx_source_compiles(
      int main() {}"
     RDMA_HAVE_CREATE_READER)
 cmake_pop_check_state()
-
-# CUDA
-set(RDMA_HAVE_CUDA OFF)
-if(NOT ENABLE_CUDA STREQUAL "OFF")
-    include(CheckLanguage)
-    check_language(CUDA)
-    if(CMAKE_CUDA_COMPILER)
-        set(RDMA_HAVE_CUDA ON)
-    elseif(ENABLE_CUDA STREQUAL "ON")
-        message(FATAL_ERROR
-            "ENABLE_CUDA=ON but no CUDA compiler was found. Install the CUDA toolkit (11.8 to "
-            "13), or put its nvcc on PATH, or name it with -DCMAKE_CUDA_COMPILER=...; "
-            "ENABLE_CUDA=AUTO builds without it.")
-    endif()
-endif()
-message(STATUS "CUDA compiler: ${RDMA_HAVE_CUDA} (ENABLE_CUDA=${ENABLE_CUDA})")

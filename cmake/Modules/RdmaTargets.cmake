@@ -7,6 +7,17 @@ if(RDMA_WERROR)
 endif()
 add_library(rdma_flags INTERFACE)
 target_compile_options(rdma_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${RDMA_WARNINGS}>)
+if(RDMA_HAVE_CUDA)
+    # For layers and QA alone: what is installed does not depend on it.
+    target_compile_definitions(rdma_flags INTERFACE RDMA_HAVE_CUDA)
+    string(REPLACE ";" "," RDMA_HOST_WARNINGS "${RDMA_WARNINGS}")
+    set(RDMA_CUDA_WARNINGS -Xcompiler=${RDMA_HOST_WARNINGS})
+    if(RDMA_WERROR)
+        list(APPEND RDMA_CUDA_WARNINGS -Werror=all-warnings)
+    endif()
+    target_compile_options(rdma_flags
+                           INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:${RDMA_CUDA_WARNINGS}>)
+endif()
 if(RDMA_FUZZ)
     if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
         message(FATAL_ERROR "RDMA_FUZZ is ON and the compiler is ${CMAKE_CXX_COMPILER_ID}: "
@@ -26,7 +37,8 @@ if(RDMA_SANITIZE)
 endif()
 
 # rdma_layer(NAME SOURCES a.cc ... USES core wire ... LINK lib ...)
-# The layer sees lib/ and include/ and the headers of what it links, nothing else.
+# The layer sees lib/ and include/ and the headers of what it links, nothing else. Sources may be
+# .cu where RDMA_HAVE_CUDA is ON; such a layer links CUDA::cudart_static.
 function(rdma_layer name)
     cmake_parse_arguments(A "" "" "SOURCES;USES;LINK" ${ARGN})
     add_library(rdma_${name} OBJECT ${A_SOURCES})
