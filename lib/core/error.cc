@@ -9,6 +9,7 @@ namespace rdma {
 config_error::~config_error() = default;
 os_error::~os_error() = default;
 out_of_memory::~out_of_memory() = default;
+cuda_error::~cuda_error() = default;
 
 } // namespace rdma
 } // namespace gr

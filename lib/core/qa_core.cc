@@ -52,3 +52,11 @@ BOOST_AUTO_TEST_CASE(an_unknown_sample_type_is_refused_by_name)
                                      what.find("sc16") != what.npos;
                           });
 }
+
+BOOST_AUTO_TEST_CASE(a_cuda_error_keeps_its_number)
+{
+    const gr::rdma::cuda_error error(209, "cudaLaunchKernel: no kernel image");
+    const std::runtime_error& base = error;
+    BOOST_TEST(base.what() == std::string("cudaLaunchKernel: no kernel image"));
+    BOOST_TEST(error.code() == 209);
+}

@@ -50,7 +50,7 @@ if not _same_gnuradio():
                   stacklevel=2)
 
 try:
-    from .rdma_python import _any_running, source, spectrometer
+    from .rdma_python import CudaError, _any_running, source, spectrometer
 except ImportError as _error:
     raise _explain(_error) from _error
 
@@ -69,4 +69,4 @@ def _stop_flowgraphs():
         _time.sleep(0.005)
 
 
-__all__ = ["source", "spectrometer"]
+__all__ = ["CudaError", "source", "spectrometer"]

@@ -54,6 +54,28 @@ public:
     ~out_of_memory() override;
 };
 
+/*!
+ * \brief A CUDA call failed, or the driver cannot do what this build needs. Python sees
+ * rdma.CudaError, a RuntimeError with the attribute `code`.
+ *
+ * what() names the call, the error in CUDA's own words with its number, and what to do
+ * where that is known.
+ */
+class RDMA_API cuda_error : public std::runtime_error
+{
+public:
+    //! \param code cudaError_t or CUresult of the call (the numbers agree where both have
+    //! one); a library's own status as a negative number; 0: no call was made
+    cuda_error(int code, const std::string& what) : std::runtime_error(what), d_code(code)
+    {
+    }
+    ~cuda_error() override;
+    int code() const noexcept { return d_code; }
+
+private:
+    int d_code;
+};
+
 } // namespace rdma
 } // namespace gr
 

@@ -13,7 +13,7 @@ PYBIND11_MODULE(rdma_python, m)
 {
     // The base class gr.block must be registered before ours can name it.
     py::module_::import("gnuradio.gr");
-    gr::rdma::python::translate_exceptions();
+    gr::rdma::python::translate_exceptions(m);
     bind_source(m);
     bind_spectrometer(m);
 }
