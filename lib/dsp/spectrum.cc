@@ -6,7 +6,6 @@
 #include "dsp/spectrum_kernels.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <fftw3.h>
 #include <new>
@@ -21,18 +20,6 @@ namespace {
 constexpr std::size_t batch_samples = 1024;
 // Transforms summed in float before the sum goes to double: 16 roundings stay below 1e-6.
 constexpr unsigned float_sums = 16;
-
-double full_scale(core::sample_type sample) noexcept
-{
-    switch (sample) {
-    case core::sample_type::sc16:
-        return 32768;
-    case core::sample_type::fc32:
-        return 1;
-    default:
-        return 128;
-    }
-}
 
 template <class T>
 struct fftw_array {
@@ -100,10 +87,7 @@ private:
 
     std::size_t d_pending = 0; // frames windowed and not transformed yet
     unsigned d_summed = 0;     // transforms in d_part and d_total
-    // Since construction or reset():
-    std::uint64_t d_samples = 0;
-    std::uint64_t d_frame_count = 0;
-    std::uint64_t d_average_count = 0;
+    series_counts d_counts;
 };
 
 host_spectrum::host_spectrum(const spectrum_config& config, std::mutex& planner)
@@ -139,18 +123,10 @@ host_spectrum::~host_spectrum()
 
 void host_spectrum::make_taps(const spectrum_config& config)
 {
-    double sum = 0;
-    double squares = 0;
-    for (double w : config.window) {
-        sum += w;
-        squares += w * w;
-    }
-    const double power =
-        config.scale == scaling::spectrum ? sum * sum : config.rate * squares;
-    const double factor = 1 / (std::sqrt(power) * full_scale(d_sample));
+    const auto taps = scaled_taps(config);
     const std::size_t per_sample = d_elements / d_length;
     for (std::size_t i = 0; i < d_elements; ++i)
-        d_taps.data[i] = static_cast<float>(config.window[i / per_sample] * factor);
+        d_taps.data[i] = taps[i / per_sample];
 }
 
 void host_spectrum::make_plan()
@@ -240,7 +216,7 @@ spectrum::progress host_spectrum::process(const void* samples,
             convert(d_carry.data() + frame * d_sample_bytes, 0, old, slot);
         convert(in + (frame + old - carried) * d_sample_bytes, old, d_length - old, slot);
         due += completes;
-        ++d_frame_count;
+        ++d_counts.frames;
         frame += d_hop;
         if (++d_pending == d_batch) {
             produced += transform_pending(out + produced * d_length);
@@ -260,8 +236,8 @@ spectrum::progress host_spectrum::process(const void* samples,
     std::memcpy(d_carry.data() + kept * d_sample_bytes,
                 in + (frame + kept - carried) * d_sample_bytes,
                 (d_carried - kept) * d_sample_bytes);
-    d_samples += taken - carried;
-    d_average_count += produced;
+    d_counts.samples += taken - carried;
+    d_counts.averages += produced;
     return { taken - carried, produced };
 }
 
@@ -322,19 +298,11 @@ void host_spectrum::finish_average(float* out) noexcept
 
 spectrum::dropped host_spectrum::reset() noexcept
 {
-    dropped lost{ d_summed + d_pending, 0 };
-    const std::uint64_t overlap = d_length - d_hop;
-    const auto covered = [&](std::uint64_t frames) {
-        return frames ? frames * d_hop + overlap : 0;
-    };
-    lost.frames += d_samples > covered(d_frame_count);
-    lost.samples = d_samples - covered(d_average_count * d_average);
+    const dropped lost = d_counts.lost(d_length, d_hop, d_average);
     d_carried = 0;
     d_pending = 0;
     d_summed = 0;
-    d_samples = 0;
-    d_frame_count = 0;
-    d_average_count = 0;
+    d_counts = {};
     return lost;
 }
 

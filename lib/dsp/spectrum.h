@@ -46,6 +46,11 @@ void validate(const spectrum_config& config);
 //! number of taps, or they are not finite or add up to 0
 void validate_window(const spectrum_config& config);
 
+//! The factor of each sample of a frame, as levels (sample_format.h): the window, the
+//! sample type's unit and the scaling. Squared magnitudes of transforms of the products
+//! are output, but for the average. \param config a valid one
+std::vector<float> scaled_taps(const spectrum_config& config);
+
 /*!
  * \brief Averaged power spectra of a stream of samples that arrives in pieces.
  *
@@ -91,6 +96,16 @@ public:
     //! The stream breaks here: forget the partial transform and the partial average. The
     //! next sample is sample 0 of a new series. \return what was lost by that
     virtual dropped reset() noexcept = 0;
+};
+
+//! What a series of samples has come to, since construction or reset().
+struct series_counts {
+    std::uint64_t samples = 0;  //!< taken
+    std::uint64_t frames = 0;   //!< begun and whole
+    std::uint64_t averages = 0; //!< put out
+    //! What would be lost if the series ended here.
+    spectrum::dropped
+    lost(std::size_t length, std::size_t hop, unsigned average) const noexcept;
 };
 
 /*!

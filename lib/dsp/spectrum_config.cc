@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "dsp/spectrum.h"
 
+#include "dsp/sample_format.h"
+
 #include <cmath>
 #include <cstdio>
 #include <gnuradio/rdma/error.h>
@@ -75,6 +77,34 @@ void validate_window(const spectrum_config& config)
     if (!std::isfinite(sum) || sum == 0)
         throw config_error("window taps add up to " + number(sum) +
                            "; they have to be finite, and not cancel out");
+}
+
+std::vector<float> scaled_taps(const spectrum_config& config)
+{
+    double sum = 0;
+    double squares = 0;
+    for (double w : config.window) {
+        sum += w;
+        squares += w * w;
+    }
+    const double power =
+        config.scale == scaling::spectrum ? sum * sum : config.rate * squares;
+    const double unit =
+        with_format(config.sample, [](auto format) { return decltype(format)::unit; });
+    const double factor = unit / std::sqrt(power);
+    std::vector<float> taps(config.window.size());
+    for (std::size_t i = 0; i < taps.size(); ++i)
+        taps[i] = static_cast<float>(config.window[i] * factor);
+    return taps;
+}
+
+spectrum::dropped
+series_counts::lost(std::size_t length, std::size_t hop, unsigned average) const noexcept
+{
+    const auto covered = [&](std::uint64_t n) { return n ? n * hop + length - hop : 0; };
+    const std::uint64_t averaged = averages * average;
+    return { frames - averaged + (samples > covered(frames)),
+             samples - covered(averaged) };
 }
 
 } // namespace dsp
