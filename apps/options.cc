@@ -58,10 +58,24 @@ void connection_options::declare(flags& f)
             4096,
             "path MTU: 256, 512, 1024, 2048 or 4096 bytes of payload in a packet; left "
             "out: what fits the path (static: 1024)");
-    f.choice("endpoint",
-             endpoint,
-             { "auto", "softroce", "verbs", "inproc" },
-             "what moves the packets (softroce: RoCEv2 in user space, UDP port 4791)");
+    f.choice(
+        "endpoint",
+        endpoint,
+        { "auto", "softroce", "verbs", "inproc" },
+        "what moves the packets (softroce: RoCEv2 in user space, UDP port 4791; verbs: "
+        "an RDMA device; auto: the device that has the own address, else softroce)");
+    f.text(
+        "device",
+        device,
+        "NAME",
+        "verbs: the RDMA device (rdma link lists them); left out: the one that has the "
+        "own address");
+    f.count("gid-index",
+            gid_index,
+            0,
+            65535,
+            "verbs, static: index of the own GID; left out: that of the own address");
+    f.count("ib-port", ib_port, 1, 255, "verbs: port of the device; left out: likewise");
     f.choice("wait",
              wait,
              { "hybrid", "busy", "event" },
@@ -112,7 +126,7 @@ void connection_options::check(const flags& f, bool sends) const
         if (f.given(name) && service != "ud")
             throw usage_error(std::string("--") + name +
                               " belongs to datagrams: give --service ud, too");
-    if (service == "ud")
+    if (service == "ud" && endpoint != "verbs") // which can ask the peer for its QPN
         need(qpn != 0,
              "--qpn",
              "--service='ud' has no connection that could be made; give the own queue "

@@ -24,6 +24,14 @@ const char* version() noexcept;
 struct connection_options {
     std::string endpoint = "auto";
     std::string service = "rc";
+    std::string device;
+    std::uint64_t gid_index = UINT64_MAX; //!< not given
+    std::uint64_t ib_port = 0;            //!< 0: not given
+    //! As the blocks take it: -1 if not given.
+    int chosen_gid() const
+    {
+        return gid_index == UINT64_MAX ? -1 : static_cast<int>(gid_index);
+    }
     std::string listen;
     std::string connect;
     std::string source;

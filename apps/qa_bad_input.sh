@@ -56,7 +56,11 @@ refused 2 "--mtu='1500'" "${GOOD[@]}" --mtu 1500
 refused 2 "192.0.2.1" send --source 192.0.2.1 --connect "$B" --qpn 17 --remote-qpn 18 --scene
 refused 2 "no.such.host.invalid" \
     send --source "$A" --connect no.such.host.invalid --qpn 17 --remote-qpn 18 --scene
-refused 2 "verbs" "${GOOD[@]}" --endpoint verbs
+refused 2 "fault" "${GOOD[@]}" --endpoint verbs --fault-drop 0.1
+refused 2 "--gid-index='65536'" "${GOOD[@]}" --endpoint verbs --gid-index 65536
+if [ -z "$(ls /sys/class/infiniband 2>/dev/null)" ]; then
+    refused 1 "no RDMA device: rdma link lists none" "${GOOD[@]}" --endpoint verbs
+fi
 refused 2 "--message-bytes=65536 (header included)" "${GOOD[@]}" --service ud
 refused 2 "--qpn is needed" send --connect "$B" --service ud --sample sc16 --file "$WORK/good"
 refused 2 "--group='10.1.2.3' is no multicast address" "${RECEIVE[@]}" --message-bytes 1024 \

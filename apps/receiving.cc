@@ -52,6 +52,9 @@ source_config make_source_config(const connection_options& connection,
     c.psn = static_cast<std::uint32_t>(connection.psn);
     c.remote_psn = static_cast<std::uint32_t>(connection.remote_psn);
     c.qkey = static_cast<std::uint32_t>(connection.qkey);
+    c.device = connection.device;
+    c.gid_index = connection.chosen_gid();
+    c.ib_port = static_cast<unsigned>(connection.ib_port);
     c.group = connection.group;
     c.mtu = static_cast<std::uint32_t>(connection.mtu);
     c.memory = ring.memory;

@@ -160,6 +160,9 @@ endpoint_settings(const send_options& o, const send_plan& plan, std::size_t dept
     e.psn = static_cast<std::uint32_t>(c.psn);
     e.remote_psn = static_cast<std::uint32_t>(c.remote_psn);
     e.qkey = static_cast<std::uint32_t>(c.qkey);
+    e.device = c.device;
+    e.gid_index = c.chosen_gid();
+    e.ib_port = static_cast<unsigned>(c.ib_port);
     e.group = c.group;
     e.multicast_ttl = static_cast<std::uint8_t>(o.multicast_ttl);
     e.mtu = static_cast<std::uint32_t>(c.mtu);

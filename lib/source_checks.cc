@@ -102,6 +102,9 @@ io::endpoint_config endpoint_settings(const source_config& c)
     io::endpoint_config e;
     e.endpoint = c.endpoint;
     e.service = io::parse_service(c.service);
+    e.device = c.device;
+    e.gid_index = c.gid_index;
+    e.ib_port = c.ib_port;
     e.source = c.source;
     e.connect = c.connect;
     e.listen = c.listen;

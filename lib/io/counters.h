@@ -81,7 +81,8 @@ private:
     X(faults_corrupted, "packets damaged on purpose")                                  \
     X(send_errors, "packets that the kernel refused to send")                          \
     X(socket_drops, "datagrams dropped by the kernel, socket buffer full")             \
-    X(receive_queue_empty, "times the last posted receive was used up")
+    X(receive_queue_empty, "times the last posted receive was used up")                \
+    X(requests_flushed, "posted receives and sends that came back unused (verbs)")
 
 struct counters {
 #define RDMA_IO_COUNTER_FIELD(name, meaning) counter name;

@@ -4,6 +4,8 @@
 
 #include "io/inproc/inproc_endpoint.h"
 #include "io/softroce/softroce_endpoint.h"
+#include "io/verbs/endpoint_checks.h"
+#include "io/verbs/verbs_endpoint.h"
 
 #include <gnuradio/rdma/error.h>
 
@@ -121,15 +123,26 @@ bool is_path_mtu(std::uint32_t bytes) noexcept
 
 std::unique_ptr<endpoint> make_endpoint(const endpoint_config& config)
 {
-    if (config.endpoint == "softroce" || config.endpoint == "auto")
+    if (config.endpoint == "softroce")
         return std::make_unique<softroce::softroce_endpoint>(config);
+    if (config.endpoint == "verbs")
+        return std::make_unique<verbs::verbs_endpoint>(config);
     if (config.endpoint == "inproc")
         return std::make_unique<inproc::inproc_endpoint>(config);
-    if (config.endpoint == "verbs")
-        throw config_error(
-            "endpoint='verbs' is not in this build; use softroce, inproc or auto");
-    throw config_error("endpoint='" + config.endpoint +
-                       "' is unknown; use auto, softroce, verbs or inproc");
+    if (config.endpoint != "auto")
+        throw config_error("endpoint='" + config.endpoint +
+                           "' is unknown; use auto, softroce, verbs or inproc");
+    const verbs::choice choice = verbs::choose(verbs::current_verbs(), config);
+    std::unique_ptr<endpoint> made;
+    if (choice.verbs)
+        made = std::make_unique<verbs::verbs_endpoint>(config);
+    else
+        made = std::make_unique<softroce::softroce_endpoint>(config);
+    if (config.log)
+        config.log(core::log_level::info,
+                   std::string("endpoint=auto takes ") +
+                       (choice.verbs ? "verbs: " : "softroce: ") + choice.why);
+    return made;
 }
 
 } // namespace io

@@ -182,7 +182,7 @@ void the_end_of_a_stream_is_told()
 {
     if (!Factory::tells_the_end)
         return;
-    for (const io::service_type service : both_services) {
+    for (const io::service_type service : services_of_streams<Factory>()) {
         endpoint_pair<Factory> p(contract_config(service), 1000, 4);
         p.b->post(0, 4);
         p.start();

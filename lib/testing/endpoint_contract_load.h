@@ -56,7 +56,7 @@ private:
 template <typename Factory>
 void memory_is_left_alone_after_stop()
 {
-    for (const io::service_type service : both_services) {
+    for (const io::service_type service : services_of_streams<Factory>()) {
         endpoint_pair<Factory> p(contract_config(service, 64), 3000, 64);
         p.b->post(0, 64);
         p.start();
@@ -76,7 +76,7 @@ void memory_is_left_alone_after_stop()
 template <typename Factory>
 void it_may_go_while_its_peer_sends()
 {
-    for (const io::service_type service : both_services)
+    for (const io::service_type service : services_of_streams<Factory>())
         for (int round = 0; round < 10; ++round) {
             endpoint_pair<Factory> p(contract_config(service, 16), 3000, 16);
             p.b->post(0, 16);
@@ -91,7 +91,7 @@ void it_may_go_while_its_peer_sends()
 template <typename Factory>
 void it_may_go_while_it_sends()
 {
-    for (const io::service_type service : both_services)
+    for (const io::service_type service : services_of_streams<Factory>())
         for (int round = 0; round < 10; ++round) {
             endpoint_pair<Factory> p(contract_config(service, 4), 3000, 4);
             p.b->post(0, 4);

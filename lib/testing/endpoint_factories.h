@@ -37,6 +37,8 @@ inline std::string fresh_address_ipv6(unsigned n)
 struct inproc_endpoints {
     static constexpr bool tells_the_end = true;
     static constexpr bool has_datagrams = false;
+    static constexpr bool has_unreliable = true;
+    static constexpr bool sees_losses = true;
     std::pair<io::endpoint_config, io::endpoint_config> make(io::endpoint_config common)
     {
         const std::string n = std::to_string(fresh_number());
@@ -52,6 +54,8 @@ struct inproc_endpoints {
 struct softroce_endpoints {
     static constexpr bool tells_the_end = false; // nobody says goodbye
     static constexpr bool has_datagrams = true;
+    static constexpr bool has_unreliable = true;
+    static constexpr bool sees_losses = true;
     std::pair<io::endpoint_config, io::endpoint_config> make(io::endpoint_config common)
     {
         const unsigned n = fresh_number();
@@ -97,6 +101,8 @@ struct softroce_ipv6_endpoints : softroce_endpoints {
 struct softroce_cm_endpoints {
     static constexpr bool tells_the_end = true;
     static constexpr bool has_datagrams = false;
+    static constexpr bool has_unreliable = true;
+    static constexpr bool sees_losses = true;
     std::pair<io::endpoint_config, io::endpoint_config> make(io::endpoint_config common)
     {
         const unsigned n = fresh_number();

@@ -30,10 +30,13 @@ struct RDMA_API source_config {
 
     std::string endpoint = "auto"; //!< auto, softroce, verbs or inproc
     std::string service = "rc";    //!< rc, uc or ud
-    std::string source;            //!< own address
-    std::string listen;            //!< HOST[:PORT]: wait for a peer to connect
-    std::string connect;           //!< HOST[:PORT]: call a peer; HOST if static
-    std::uint32_t qpn = 0;         //!< own QPN; given: static, no connection manager
+    std::string device;    //!< verbs: name of the RDMA device; empty: the one with source
+    int gid_index = -1;    //!< verbs, static: index of the own GID; -1: that of source
+    unsigned ib_port = 0;  //!< verbs: port of the device; 0: the one with source
+    std::string source;    //!< own address
+    std::string listen;    //!< HOST[:PORT]: wait for a peer to connect
+    std::string connect;   //!< HOST[:PORT]: call a peer; HOST if static
+    std::uint32_t qpn = 0; //!< own QPN; given: static, no connection manager
     std::uint32_t remote_qpn = 0;
     std::uint32_t psn = 0;           //!< first PSN that we send
     std::uint32_t remote_psn = 0;    //!< first PSN that the peer sends

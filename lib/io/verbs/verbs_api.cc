@@ -97,7 +97,6 @@ verbs_api linked() noexcept
         return rdma_create_id(c, id, nullptr, space);
     };
     a.destroy_id = rdma_destroy_id;
-    a.set_option = rdma_set_option;
     a.bind_addr = rdma_bind_addr;
     a.listen = rdma_listen;
     a.resolve_addr = rdma_resolve_addr;

@@ -72,8 +72,6 @@ struct verbs_api {
     int (*destroy_event_channel)(rdma_event_channel* channel);
     int (*create_id)(rdma_event_channel* channel, rdma_cm_id** id, rdma_port_space space);
     int (*destroy_id)(rdma_cm_id* id);
-    int (*set_option)(
-        rdma_cm_id* id, int level, int name, void* value, std::size_t bytes);
     int (*bind_addr)(rdma_cm_id* id, sockaddr* address);
     int (*listen)(rdma_cm_id* id, int backlog);
     int (*resolve_addr)(rdma_cm_id* id, sockaddr* own, sockaddr* peer, int timeout_ms);

@@ -73,7 +73,13 @@ std::string remedy(ibv_wc_status status, bool sending)
                "those "
                "that it told";
     case IBV_WC_REM_OP_ERR:
-        return "the peer could not place the message: see its own messages";
+        return "the peer could not place the message: is it longer than the peer's "
+               "message_bytes? See its own messages";
+    case IBV_WC_LOC_QP_OP_ERR:
+        return sending
+                   ? "the device does not take the request: see the kernel log (dmesg)"
+                   : "as a rule the peer's message is longer than message_bytes: make "
+                     "it as long as the sender's";
     case IBV_WC_RETRY_EXC_ERR:
         return "the peer does not answer: is it there, with this service, QPN, GID and "
                "MTU? See ip neigh, rdma link, and gid_index on both sides";

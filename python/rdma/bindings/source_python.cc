@@ -36,7 +36,12 @@ Stream
   header_bytes   first bytes of each message, split off and given in rx_buffer.header
 
 Connection
-  endpoint       auto, softroce (RoCEv2 in user space), verbs or inproc
+  endpoint       auto, softroce (RoCEv2 in user space), verbs (an RDMA device) or
+                 inproc; auto: verbs where the own address is on an RDMA device
+  device         verbs: name of the RDMA device; empty: the one with the own address
+  gid_index, ib_port
+                 verbs: index of the own GID (static) and port of the device; -1, 0: those
+                 of the own address
   service        rc, uc or ud. ud is static, and a message is at most mtu bytes
   source         own address, such as 127.0.0.1
   listen         HOST[:PORT]: wait for a peer to connect (port 18515 unless given)
@@ -101,6 +106,9 @@ source::sptr make(const str_argument& sample,
                   const int_argument& header_bytes,
                   const str_argument& endpoint,
                   const str_argument& service,
+                  const str_argument& device,
+                  const int_argument& gid_index,
+                  const int_argument& ib_port,
                   const str_argument& own_address,
                   const str_argument& connect,
                   const str_argument& listen,
@@ -130,6 +138,9 @@ source::sptr make(const str_argument& sample,
     c.header_bytes = number_of<std::size_t>(header_bytes, "header_bytes");
     c.endpoint = text_of(endpoint, "endpoint");
     c.service = text_of(service, "service");
+    c.device = text_of(device, "device");
+    c.gid_index = number_or_minus_one(gid_index, "gid_index", 65535);
+    c.ib_port = number_of<unsigned>(ib_port, "ib_port");
     c.source = text_of(own_address, "source");
     c.connect = text_of(connect, "connect");
     c.listen = text_of(listen, "listen");
@@ -174,6 +185,9 @@ void bind_source(py::module_& m)
              py::arg("header_bytes") = d.header_bytes,
              py::arg("endpoint") = d.endpoint,
              py::arg("service") = d.service,
+             py::arg("device") = d.device,
+             py::arg("gid_index") = d.gid_index,
+             py::arg("ib_port") = d.ib_port,
              py::arg("source") = d.source,
              py::arg("connect") = d.connect,
              py::arg("listen") = d.listen,
