@@ -53,24 +53,28 @@ struct bench_options {
 struct path {
     const char* name;
     std::function<std::unique_ptr<traffic>(const traffic_config&)> make;
+    bool reliable; // what is not received was still on its way
 };
 const std::vector<path>& paths()
 {
     static const std::vector<path> all = {
-        { "bare recvmmsg scatter loop", make_bare_traffic },
+        { "bare recvmmsg scatter loop", make_bare_traffic, false },
         { "rdma.source, RC",
           [](const traffic_config& c) {
               return make_source_traffic(c, io::service_type::rc);
-          } },
+          },
+          true },
         { "rdma.source, RC, scatter",
           [](const traffic_config& c) {
               return make_source_traffic(c, io::service_type::rc, "scatter");
-          } },
+          },
+          true },
         { "rdma.source, UC",
           [](const traffic_config& c) {
               return make_source_traffic(c, io::service_type::uc);
-          } },
-        { "network.udp_source", make_udp_source_traffic },
+          },
+          false },
+        { "network.udp_source", make_udp_source_traffic, false },
     };
     return all;
 }
@@ -79,6 +83,7 @@ const std::vector<path>& paths()
 struct series {
     std::uint32_t mtu;
     const char* path;
+    bool reliable;
     std::vector<double> rates; // received payload bytes per second
     double sent = 0, received = 0;
     double cpu_seconds = 0; // of both sides, kernel included
@@ -96,7 +101,10 @@ struct series {
     }
     double low() const { return *std::min_element(rates.begin(), rates.end()); }
     double high() const { return *std::max_element(rates.begin(), rates.end()); }
-    double lost() const { return sent > 0 ? std::max(0.0, 1 - received / sent) : 0; }
+    double lost() const
+    {
+        return reliable || sent <= 0 ? 0 : std::max(0.0, 1 - received / sent);
+    }
 };
 
 traffic_config loopback_config(std::uint32_t mtu, std::uint64_t message_bytes)
@@ -287,7 +295,7 @@ int bench_command(const words& args, stop_signals& signals)
     std::vector<series> all;
     for (const std::uint32_t mtu : { 1024u, 4096u })
         for (const auto& p : paths())
-            all.push_back({ mtu, p.name, {} });
+            all.push_back({ mtu, p.name, p.reliable, {} });
     // Once: it takes many short measurements.
     std::vector<series> lossless;
     for (std::uint64_t round = 0; round < o.rounds; ++round) {
@@ -306,7 +314,7 @@ int bench_command(const words& args, stop_signals& signals)
     }
     for (const std::uint32_t mtu : { 1024u, 4096u }) {
         talk.progress("network.udp_source at rising rates, MTU " + std::to_string(mtu));
-        lossless.push_back({ mtu, "network.udp_source, lossless", {} });
+        lossless.push_back({ mtu, "network.udp_source, lossless", false, {} });
         if (!find_lossless(paths().back(),
                            loopback_config(mtu, o.message_bytes),
                            std::min(o.seconds, 0.5),

@@ -131,6 +131,11 @@ void connection_options::check(const flags& f, bool sends) const
              "--qpn",
              "--service='ud' has no connection that could be made; give the own queue "
              "pair number and --source");
+    if (qpn != 0 && !listen.empty())
+        throw usage_error(
+            "--listen and --qpn do not go together: with --listen the peers "
+            "agree on queue pair numbers; a static connection has --qpn, "
+            "--source and --connect");
     if (qpn == 0) {
         for (const char* name : { "remote-qpn", "psn", "remote-psn" })
             if (f.given(name))

@@ -136,11 +136,11 @@ std::string human_number(double value)
     char text[40];
     for (const unit* u = units; u->name; ++u) {
         if (std::fabs(value) >= u->factor) {
-            std::snprintf(text, sizeof text, "%.6g %s", value / u->factor, u->name);
+            std::snprintf(text, sizeof text, "%.9g %s", value / u->factor, u->name);
             return text;
         }
     }
-    std::snprintf(text, sizeof text, "%.6g ", value);
+    std::snprintf(text, sizeof text, "%.9g ", value);
     return text;
 }
 

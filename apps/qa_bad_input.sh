@@ -50,6 +50,7 @@ refused 2 "--seconds: the sample rate" "${GOOD[@]}" --seconds 1
 refused 2 "--listen or --connect is needed" send --sample sc16 --file "$WORK/good"
 refused 2 "--psn belongs to a static connection" \
     send --connect "$B" --psn 1 --sample sc16 --file "$WORK/good"
+refused 2 "--listen and --qpn do not go together" receive --listen "$A" --qpn 17 --out "$WORK/x"
 refused 2 "--connect is needed" send --qpn 17 --sample sc16 --file "$WORK/good"
 refused 2 "--qpn" send --source "$A" --connect "$B" --qpn 1 --remote-qpn 2 --scene
 refused 2 "--mtu='1500'" "${GOOD[@]}" --mtu 1500

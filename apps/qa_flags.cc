@@ -209,6 +209,7 @@ BOOST_AUTO_TEST_CASE(numbers_are_shown_with_their_unit)
 {
     BOOST_TEST(human_number(2e6) == "2 M");
     BOOST_TEST(human_number(1.09e9) == "1.09 G");
+    BOOST_TEST(human_number(100062500) == "100.0625 M");
     BOOST_TEST(human_number(1500) == "1.5 k");
     BOOST_TEST(human_number(12) == "12 ");
 }

@@ -195,4 +195,18 @@ done
 
 pair spectrum --quiet --rate 1M --count 4 -- --scene --rate 1M --pace none --count 4
 expect_text "$WORK/rx" "time_s,-500000," "CSV on stdout"
+
+# --count is what is looked at, however much came; and no picture of nothing.
+"$GR_RDMA" spectrum --listen "$B" --json --rate 1M --count 2 --out "$WORK/two.csv" >"$WORK/rx" &
+receiver=$!
+"$GR_RDMA" send --connect "$B" --source "$A" --scene --rate 1M --pace none --count 9 --quiet
+wait "$receiver" || fail "spectrum --count ended with $?"
+expect_text "$WORK/rx" '"messages":2,' "spectrum --count"
+"$GR_RDMA" spectrum --listen "$B" --rate 1M --out "$WORK/none.png" >"$WORK/rx" 2>"$WORK/err" &
+receiver=$!
+"$GR_RDMA" send --connect "$B" --source "$A" --sample sc16 --message-bytes 64 --scene --rate 1M --count 1 \
+    --quiet || fail "send of one short message"
+wait "$receiver" && fail "spectrum of nothing ended with 0"
+expect_text "$WORK/err" "none.png' was not written" "spectrum of nothing"
+[ ! -e "$WORK/none.png" ] || fail "a picture of nothing"
 finish

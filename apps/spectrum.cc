@@ -10,10 +10,13 @@
 #include "spectrum_sink.h"
 #include "usage_error.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <gnuradio/rdma/spectrometer.h>
 #include <memory>
+#include <system_error>
 
 namespace gr {
 namespace rdma {
@@ -266,13 +269,18 @@ struct spectrum_run {
     std::shared_ptr<spectrum_sink> sink;
 };
 
-summary summarise(const spectrum_run& r, const std::string& ended)
+summary
+summarise(const spectrum_options& o, const spectrum_run& r, const std::string& ended)
 {
     summary s;
     s.command = "spectrum";
     s.counters = r.from->counters();
     s.messages = s.counters["messages_received"];
     s.bytes = s.counters["bytes_received"];
+    if (o.ring.count > 0) { // what came behind them was not looked at
+        s.messages = std::min(s.messages, o.ring.count);
+        s.bytes = std::min(s.bytes, o.ring.count * o.stream.message_bytes);
+    }
     s.seconds = r.sink->seconds();
     s.ended = ended;
     s.more["spectra"] = r.sink->spectra();
@@ -300,11 +308,23 @@ int spectrum_command(const words& args, stop_signals& signals)
         run_flowgraph(*r.graph, *r.from, *r.sink, o.ring, signals, talk);
     if (r.csv)
         r.csv->close();
-    if (r.fall)
+    if (r.fall && r.fall->spectra() > 0)
         write_waterfall_png(o.png, *r.fall, make_caption(o, f, *r.fall));
-    talk.finish(summarise(r, ended));
+    talk.finish(summarise(o, r, ended));
     if (ended == "failed")
         throw run_error(r.from->status_text());
+    if (r.fall && r.fall->spectra() == 0) {
+        std::error_code nothing_to_remove;
+        if (std::filesystem::file_size(o.png, nothing_to_remove) ==
+            0) // made by the check
+            std::filesystem::remove(o.png, nothing_to_remove);
+        const std::string why =
+            "'" + o.png + "' was not written: nothing came that fills a spectrum of " +
+            std::to_string(o.average) + " x " + std::to_string(o.length) + " samples";
+        if (!signals.received())
+            throw run_error(why);
+        talk.note(why);
+    }
     return 0;
 }
 
