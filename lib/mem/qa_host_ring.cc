@@ -22,7 +22,7 @@ namespace {
 
 const char* const ring_mapping = "gr-rdma ring";
 
-struct host_rings {
+struct host_rings : testing::ring_shapes {
     std::shared_ptr<ring_memory> make(std::uint64_t min_bytes, std::uint64_t unit_bytes)
     {
         host_ring_config config;

@@ -22,7 +22,7 @@
  * What every ring_memory has to do, whatever its memory. A ring passes by naming a
  * factory in RDMA_RING_CONTRACT(factory) at file scope:
  *
- *     struct my_rings {
+ *     struct my_rings : ring_shapes {
  *         // A ring of at least min_bytes, a whole number of unit_bytes.
  *         std::shared_ptr<mem::ring_memory> make(std::uint64_t min_bytes,
  *                                                std::uint64_t unit_bytes);
@@ -39,6 +39,13 @@
 namespace gr {
 namespace rdma {
 namespace testing {
+
+//! The units and the slots that a ring is tried with; a factory whose memory comes in
+//! large pages names others, since a ring is a whole number of both.
+struct ring_shapes {
+    std::vector<std::uint64_t> units{ 1, 2, 3, 4, 8, 20, 4095, 4096, 8192, 100000 };
+    std::uint64_t slot_bytes = 1000;
+};
 
 //! Bytes that tell their place: the same seed gives the same bytes.
 inline std::vector<std::uint8_t> pattern(std::size_t bytes, std::uint32_t seed)
@@ -74,7 +81,7 @@ template <class Factory>
 void length_is_whole_units_and_granules()
 {
     Factory factory;
-    for (const std::uint64_t unit : { 1, 2, 3, 4, 8, 20, 4095, 4096, 8192, 100000 })
+    for (const std::uint64_t unit : factory.units)
         for (const std::uint64_t wanted : { 1, 4096, 65536, 70001, 1 << 20 }) {
             const auto ring = factory.make(wanted, unit);
             const std::uint64_t bytes = ring->first_mapping().bytes;
@@ -203,9 +210,9 @@ void a_hundred_rings_leave_nothing_behind()
 template <class Factory>
 void slots_go_round_between_two_threads()
 {
-    constexpr std::uint64_t slot_bytes = 1000;
     constexpr std::uint64_t rounds = 7;
     Factory factory;
+    const std::uint64_t slot_bytes = factory.slot_bytes;
     const auto ring = factory.make(16 * slot_bytes, slot_bytes);
     const std::uint64_t slots = ring->first_mapping().bytes / slot_bytes;
     const std::uint64_t total = rounds * slots + 3;
