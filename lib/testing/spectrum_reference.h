@@ -1,7 +1,7 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef INCLUDED_RDMA_DSP_QA_SPECTRUM_REFERENCE_H
-#define INCLUDED_RDMA_DSP_QA_SPECTRUM_REFERENCE_H
+#ifndef INCLUDED_RDMA_TESTING_SPECTRUM_REFERENCE_H
+#define INCLUDED_RDMA_TESTING_SPECTRUM_REFERENCE_H
 
 #include "dsp/spectrum.h"
 
@@ -10,14 +10,16 @@
 #include <complex>
 #include <cstring>
 #include <random>
+#include <vector>
 
 // What dsp::spectrum should give, from its definition and in double precision.
 
 namespace gr {
 namespace rdma {
-namespace dsp {
+namespace testing {
 
 using core::sample_type;
+using dsp::spectrum_config;
 using complex = std::complex<double>;
 inline const double pi = std::acos(-1.0);
 inline const sample_type all_types[] = { sample_type::cu8,
@@ -68,10 +70,11 @@ inline spectrum_config make_config(sample_type sample, std::size_t length)
     return config;
 }
 
-// Noise with a weak tone in it, as bytes of the type.
-std::vector<std::uint8_t> make_samples(sample_type type, std::size_t n)
+// Noise with a weak tone in it, as bytes of the type: other noise at each call.
+inline std::vector<std::uint8_t> make_samples(sample_type type, std::size_t n)
 {
-    std::mt19937 random(1);
+    static unsigned seed = 0;
+    std::mt19937 random(++seed);
     std::normal_distribution<double> noise(0, 0.2);
     std::vector<std::uint8_t> bytes(n * core::sample_bytes(type));
     const auto put = [&](std::size_t i, double v) {
@@ -131,7 +134,7 @@ inline std::vector<double> reference(const spectrum_config& c,
         squares += w * w;
     }
     const double divisor =
-        (c.scale == scaling::spectrum ? sum * sum : c.rate * squares) * c.average;
+        (c.scale == dsp::scaling::spectrum ? sum * sum : c.rate * squares) * c.average;
     std::vector<double> out, mean(c.length);
     std::size_t frames = 0;
     for (std::size_t start = 0; start + c.length <= samples; start += c.hop()) {
@@ -150,8 +153,8 @@ inline std::vector<double> reference(const spectrum_config& c,
     return out;
 }
 
-} // namespace dsp
+} // namespace testing
 } // namespace rdma
 } // namespace gr
 
-#endif /* INCLUDED_RDMA_DSP_QA_SPECTRUM_REFERENCE_H */
+#endif /* INCLUDED_RDMA_TESTING_SPECTRUM_REFERENCE_H */

@@ -1,0 +1,31 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef INCLUDED_RDMA_TESTING_NEEDS_GPU_H
+#define INCLUDED_RDMA_TESTING_NEEDS_GPU_H
+
+#include "cuda/device.h"
+#include "testing/skip.h"
+
+#include <exception>
+
+namespace gr {
+namespace rdma {
+namespace testing {
+
+//! BOOST_TEST_GLOBAL_FIXTURE(needs_gpu): skips the program where no kernel can run.
+struct needs_gpu {
+    needs_gpu()
+    {
+        try {
+            cuda::describe_device(0);
+        } catch (const std::exception& error) {
+            skip("gpu", error.what());
+        }
+    }
+};
+
+} // namespace testing
+} // namespace rdma
+} // namespace gr
+
+#endif /* INCLUDED_RDMA_TESTING_NEEDS_GPU_H */
