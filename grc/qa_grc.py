@@ -18,7 +18,8 @@ from gnuradio.grc.core.platform import Platform  # noqa: E402
 
 GRC = os.path.dirname(os.path.abspath(__file__))
 SYSTEM = gr.prefs().get_string("grc", "global_blocks_path", "")
-BLOCKS = {"rdma_source": rdma.source, "rdma_spectrometer": rdma.spectrometer}
+BLOCKS = {"rdma_convert": rdma.convert, "rdma_source": rdma.source,
+          "rdma_spectrometer": rdma.spectrometer}
 
 
 class keep_log(logging.Handler):
@@ -132,11 +133,16 @@ class parameters(unittest.TestCase):
     def test_ports_have_the_size_of_the_blocks_items(self):
         for key in BLOCKS:
             for sample, size in dict(cu8=2, sc8=2, sc16=4, fc32=8, byte=1).items():
+                if key == "rdma_convert" and sample == "fc32":
+                    continue
                 _, _, block = errors_of(key, sample=sample, vlen="4")
                 port = block.sources[0] if key == "rdma_source" else block.sinks[0]
                 self.assertEqual(port.item_size, size * 4)
         _, _, block = errors_of("rdma_spectrometer", length="64")
         self.assertEqual(block.sources[0].item_size, 4 * 64)
+        for sample, size in dict(cu8=8, sc8=8, sc16=8, byte=4).items():
+            _, _, block = errors_of("rdma_convert", sample=sample, vlen="3")
+            self.assertEqual(block.sources[0].item_size, size * 3)
 
 
 DATAGRAMS = dict(connection="static", service="ud", message_bytes="1024")
@@ -163,7 +169,8 @@ class early_refusals(unittest.TestCase):
                 ("rdma_spectrometer", [dict(length="1000"), dict(length="8"),
                                        dict(length="131072"), dict(vlen="0"),
                                        dict(average="0"), dict(overlap="1024"),
-                                       dict(overlap="-1"), dict(rate="0")])):
+                                       dict(overlap="-1"), dict(rate="0")]),
+                ("rdma_convert", [dict(vlen="0")])):
             for given in wrong:
                 with self.subTest(block=key, **given):
                     self.assertTrue(errors_of(key, **given)[0])
@@ -178,7 +185,8 @@ class early_refusals(unittest.TestCase):
                                  dict(DATAGRAMS, remote_qpn="0", connect="", qkey="0"),
                                  dict(DATAGRAMS, message_bytes="4096", mtu="4096")]),
                 ("rdma_spectrometer", [{}, dict(length="16"), dict(length="65536"),
-                                       dict(overlap="1023"), dict(fftshift="False")])):
+                                       dict(overlap="1023"), dict(fftshift="False")]),
+                ("rdma_convert", [{}, dict(vlen="3"), dict(sample="byte")])):
             for given in right:
                 with self.subTest(block=key, **given):
                     self.assertEqual(errors_of(key, **given)[0], [])
@@ -191,7 +199,8 @@ class documentation(unittest.TestCase):
                                  "packet_len", "status", "gaps", "messages_dropped_no_slot",
                                  "receive_queue_empty", "packets_lost", "socket_drops"]),
                 ("rdma_spectrometer", ["rx_gap", "rx_time", "rx_rate", "rx_freq",
-                                       "frames_dropped", "samples_dropped", "spectra"])):
+                                       "frames_dropped", "samples_dropped", "spectra"]),
+                ("rdma_convert", ["rx_gap", "rx_time", "rx_buffer", "packet_len"])):
             for word in words:
                 self.assertIn(word, description(key)["documentation"])
 

@@ -2,12 +2,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "spectrometer_checks.h"
 
+#include "block_checks.h"
 #include "core/sample.h"
 
 #include <cmath>
 #include <cstdio>
 #include <gnuradio/rdma/error.h>
-#include <limits>
 #include <stdexcept>
 
 namespace gr {
@@ -51,28 +51,11 @@ std::vector<float> make_window(const spectrometer_config& config)
     return taps;
 }
 
-void check_memory(const std::string& memory)
-{
-    if (memory == "auto" || memory == "host")
-        return;
-    if (memory.compare(0, 5, "cuda:") == 0)
-        throw config_error(
-            "memory='" + memory +
-            "': this build computes spectra on the CPU only; use auto or host");
-    throw config_error("memory='" + memory + "' is no memory; use auto or host");
-}
-
 } // namespace
 
 int item_bytes(const spectrometer_config& config)
 {
-    const std::size_t sample = core::sample_bytes(core::parse_sample(config.sample));
-    const std::size_t most = std::numeric_limits<int>::max() / sample;
-    if (config.vlen == 0 || config.vlen > most)
-        throw config_error("vlen=" + std::to_string(config.vlen) +
-                           " is no number of samples per item; use 1 to " +
-                           std::to_string(most));
-    return static_cast<int>(config.vlen * sample);
+    return item_bytes(core::sample_bytes(core::parse_sample(config.sample)), config.vlen);
 }
 
 dsp::spectrum_config spectrum_config(const spectrometer_config& config)
@@ -86,7 +69,7 @@ dsp::spectrum_config spectrum_config(const spectrometer_config& config)
     made.fftshift = config.fftshift;
     made.rate = config.rate;
     dsp::validate(made);
-    check_memory(config.memory);
+    check_host_memory(config.memory, "computes spectra");
     made.window = make_window(config);
     return made;
 }

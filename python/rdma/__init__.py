@@ -2,9 +2,9 @@
 """RDMA streams into GNU Radio.
 
 Blocks: `source` receives messages from an RDMA peer and streams their samples;
-`spectrometer` turns samples into averaged power spectra. All parameters are keyword
-arguments; help(rdma.source) lists them with units and limits. Importing this needs neither
-a network card nor a GPU.
+`spectrometer` turns samples into averaged power spectra; `convert` turns integer samples
+into floats. All parameters are keyword arguments; help(rdma.source) lists them with units
+and limits. Importing this needs neither a network card nor a GPU.
 """
 
 import atexit as _atexit
@@ -50,7 +50,7 @@ if not _same_gnuradio():
                   stacklevel=2)
 
 try:
-    from .rdma_python import CudaError, _any_running, source, spectrometer
+    from .rdma_python import CudaError, _any_running, convert, source, spectrometer
 except ImportError as _error:
     raise _explain(_error) from _error
 
@@ -69,4 +69,4 @@ def _stop_flowgraphs():
         _time.sleep(0.005)
 
 
-__all__ = ["CudaError", "source", "spectrometer"]
+__all__ = ["CudaError", "convert", "source", "spectrometer"]

@@ -97,7 +97,8 @@ class import_itself(unittest.TestCase):
         self.assertNotIn("/dev/nvidia", result.stdout)
 
     def test_public_names(self):
-        self.assertEqual(sorted(gnuradio.rdma.__all__), ["CudaError", "source", "spectrometer"])
+        self.assertEqual(sorted(gnuradio.rdma.__all__), ["CudaError", "convert", "source",
+                                                            "spectrometer"])
         self.assertTrue(issubclass(gnuradio.rdma.CudaError, RuntimeError))
         self.assertEqual(gnuradio.rdma.__version__, build_info.VERSION)
 

@@ -87,6 +87,13 @@ BAD_SPECTROMETER = [
     (dict(memory="gpu"), "memory", "gpu", "host"),
 ]
 
+BAD_CONVERT = [
+    (dict(sample="sc12"), "sample", "sc12", "cu8, sc8, sc16"),
+    (dict(sample="fc32"), "sample", "fc32", "leave the block out"),
+    (dict(vlen=0), "vlen", "0", "1"),
+    (dict(memory="gpu"), "memory", "gpu", "host"),
+]
+
 WRONG_TYPE = [
     (rdma.source, dict(sample=16), "sample=16 is of type int; give a str"),
     (rdma.source, dict(vlen=1.5), "vlen=1.5 is of type float; give an integer"),
@@ -117,6 +124,10 @@ class wrong_parameters(unittest.TestCase):
     def test_spectrometer_names_parameter_value_and_remedy(self):
         for row in BAD_SPECTROMETER:
             self.refused(rdma.spectrometer, {}, row)
+
+    def test_convert_names_parameter_value_and_remedy(self):
+        for row in BAD_CONVERT:
+            self.refused(rdma.convert, {}, row)
 
     def test_wrong_types_are_named(self):
         for make, given, expected in WRONG_TYPE:
@@ -161,6 +172,14 @@ class right_parameters(unittest.TestCase):
                                      size * vlen)
                     self.assertEqual(spectra.output_signature().sizeof_stream_item(0), 4 * 64)
 
+    def test_convert_has_vlen_samples_on_both_sides(self):
+        for sample, (size, out) in dict(cu8=(2, 8), sc8=(2, 8), sc16=(4, 8), byte=(1, 4)).items():
+            for vlen in (1, 3):
+                with self.subTest(sample=sample, vlen=vlen):
+                    block = rdma.convert(sample=sample, vlen=vlen, memory="host")
+                    self.assertEqual(block.input_signature().sizeof_stream_item(0), size * vlen)
+                    self.assertEqual(block.output_signature().sizeof_stream_item(0), out * vlen)
+
     def test_window_by_enumeration_number_or_name(self):
         for window in (fft.window.WIN_HAMMING, 0, "hamming", "Hamming", "WIN_HAMMING"):
             rdma.spectrometer(window=window)
@@ -193,9 +212,9 @@ class documentation(unittest.TestCase):
             return file.read()
 
     def test_every_parameter_and_its_default(self):
-        for block in (rdma.source, rdma.spectrometer):
+        for block in (rdma.source, rdma.spectrometer, rdma.convert):
             parameters = re.findall(r"(\w+): \w+ = ([^,)]*)", block.__init__.__doc__)
-            self.assertGreater(len(parameters), 10)
+            self.assertGreater(len(parameters), 2)
             page = self.page(block.__name__)
             for name, default in parameters:
                 with self.subTest(block=block.__name__, parameter=name):
@@ -217,7 +236,7 @@ class documentation(unittest.TestCase):
             self.assertIn("`%s`" % name, page)
 
     def test_every_method(self):
-        for block in (rdma.source, rdma.spectrometer):
+        for block in (rdma.source, rdma.spectrometer, rdma.convert):
             for name in set(vars(block)) - {"__init__", "__doc__", "__module__"}:
                 if not name.startswith("_"):
                     self.assertIn("`%s(" % name, self.page(block.__name__))

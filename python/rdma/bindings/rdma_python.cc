@@ -6,6 +6,7 @@
 
 namespace py = pybind11;
 
+void bind_convert(py::module_& m);
 void bind_source(py::module_& m);
 void bind_spectrometer(py::module_& m);
 
@@ -14,6 +15,7 @@ PYBIND11_MODULE(rdma_python, m)
     // The base class gr.block must be registered before ours can name it.
     py::module_::import("gnuradio.gr");
     gr::rdma::python::translate_exceptions(m);
+    bind_convert(m);
     bind_source(m);
     bind_spectrometer(m);
 }

@@ -1,0 +1,46 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef INCLUDED_RDMA_CONVERT_H
+#define INCLUDED_RDMA_CONVERT_H
+
+#include <cstddef>
+#include <gnuradio/rdma/api.h>
+#include <gnuradio/sync_block.h>
+#include <string>
+
+namespace gr {
+namespace rdma {
+
+//! Parameters of rdma.convert.
+struct RDMA_API convert_config {
+    std::string sample = "sc16"; //!< what comes in: cu8, sc8, sc16 or byte
+    std::size_t vlen = 1;        //!< samples per item, in and out, as the source's
+    //! Where the samples live: auto or host. cuda:N is refused by builds without CUDA.
+    std::string memory = "auto";
+};
+
+/*!
+ * \brief Integer samples in, floats of full scale 1 out, sample by sample.
+ * \ingroup rdma
+ *
+ * Complex types (cu8, sc8, sc16) become fc32, which is gr_complex; byte, a signed real
+ * sample, becomes float. An item is `vlen` samples on both sides. sc8 and byte are scaled
+ * by 1/128, sc16 by 1/32768, cu8 as (x - 127.5)/128; the results are exact.
+ *
+ * Every tag is passed on, on the item that it came with. The zeros that rdma.source puts
+ * behind a message shorter than its slot are converted like samples: packet_len, in
+ * items, still says where they begin.
+ */
+class RDMA_API convert : virtual public gr::sync_block
+{
+public:
+    using sptr = std::shared_ptr<convert>;
+    //! \throws config_error a parameter is wrong; named, with the value and what would be
+    //! right
+    static sptr make(const convert_config& config);
+};
+
+} // namespace rdma
+} // namespace gr
+
+#endif /* INCLUDED_RDMA_CONVERT_H */

@@ -1,0 +1,56 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "argument.h"
+
+#include <gnuradio/rdma/convert.h>
+
+namespace py = pybind11;
+
+namespace {
+
+using namespace gr::rdma::python;
+using gr::rdma::convert;
+using gr::rdma::convert_config;
+
+constexpr const char* class_doc =
+    R"(Integer samples in, floats of full scale 1 out, sample by sample.
+
+Complex types become gr_complex, byte becomes float; sc8 and byte by 1/128, sc16 by
+1/32768, cu8 as (x - 127.5)/128. Tags are passed on.
+
+  sample            cu8, sc8, sc16 or byte, as the source's
+  vlen              samples per item, in and out
+  memory            where the samples live: auto or host
+
+Raises
+  ValueError        a parameter is wrong: its name, the value, and what would be right
+  TypeError         a parameter is of another type, named likewise)";
+
+convert::sptr
+make(const str_argument& sample, const int_argument& vlen, const str_argument& memory)
+{
+    convert_config c;
+    c.sample = text_of(sample, "sample");
+    c.vlen = number_of<std::size_t>(vlen, "vlen");
+    c.memory = text_of(memory, "memory");
+
+    py::gil_scoped_release release;
+    return convert::make(c);
+}
+
+} // namespace
+
+void bind_convert(py::module_& m)
+{
+    const convert_config d; // the defaults, in one place
+    py::class_<convert,
+               gr::sync_block,
+               gr::block,
+               gr::basic_block,
+               std::shared_ptr<convert>>(m, "convert", class_doc)
+        .def(py::init(&make),
+             py::kw_only(),
+             py::arg("sample") = d.sample,
+             py::arg("vlen") = d.vlen,
+             py::arg("memory") = d.memory);
+}
