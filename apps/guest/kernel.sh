@@ -7,7 +7,8 @@
 GUEST_DIR=$RDMA_ROOT/apps/guest
 GUEST_CACHE=$RDMA_BUILD_DIR/guest
 RDMA_GUEST_PACKAGES="qemu-system-x86 busybox-static kmod zstd python3 ibverbs-providers
-    ibverbs-utils rdmacm-utils perftest iproute2"
+    ibverbs-utils rdmacm-utils perftest
+    python3-pyverbs iproute2"
 
 # guest_unsuited: why this machine can never run the guest
 guest_unsuited() {

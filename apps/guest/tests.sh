@@ -4,12 +4,17 @@
 # Runs tests/NAME.sh (or .py) one after the other, each for 240 s at most. Exit code: the number that failed.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+export GR_RDMA=$RDMA_BUILD_DIR/apps/gr-rdma PYTHONDONTWRITEBYTECODE=1
+# The distribution's, which has GNU Radio and pyverbs, whatever stands first in PATH.
+export RDMA_PYTHON=/usr/bin/python3
 failed=()
 for name; do
     begin=$SECONDS
     echo "== $name"
     status=0
-    timeout -k 5 240 bash "$here/tests/$name.sh" || status=$?
+    program=(bash "$here/tests/$name.sh")
+    [ -e "${program[1]}" ] || program=("$RDMA_PYTHON" "$here/tests/$name.py")
+    timeout -k 5 240 "${program[@]}" || status=$?
     if [ "$status" -ne 0 ]; then
         failed+=("$name")
         [ "$status" -ne 124 ] || echo "FAIL: $name did not end within 240 s"

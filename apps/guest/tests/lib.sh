@@ -6,15 +6,14 @@
 #
 # and ends with finish. FUNCTION runs commands side by side by `side NAME COMMAND ...`, waits for
 # conditions, and fails by returning non-zero, best by `wrong WHY`. After it, whatever it has
-# started is ended; if it failed, what each side has said is printed.
+# started is ended; if it failed, what each side has said is printed. tests.sh gives GR_RDMA and RDMA_PYTHON.
 
 set -uo pipefail
-GR_RDMA=$RDMA_BUILD_DIR/apps/gr-rdma
 RXE=10.0.0.1  # the kernel's RDMA device rxe0
 SOFT=10.0.0.2 # the namespace "soft": softroce
 WORK=$(mktemp -d)
 LOGS=$WORK/logs
-export GR_RDMA RXE SOFT
+export RXE SOFT
 declare -A PIDS
 FAILED=0
 CHECKS=0
@@ -36,7 +35,8 @@ check() {
         tail -n +1 "$LOGS"/* 2>/dev/null | tail -n 60 | sed 's/^/    | /'
     fi
     for pid in "${PIDS[@]}"; do
-        { kill -9 "$pid" && wait "$pid"; } 2>/dev/null
+        kill -9 -- "-$pid" 2>/dev/null # whoever is left in its group
+        wait "$pid" 2>/dev/null
     done
 }
 
@@ -46,11 +46,11 @@ wrong() {
     return 1
 }
 
-# side NAME COMMAND ...: in the background; its output is NAME's log
+# side NAME COMMAND ...: in the background, in a process group of its own; its output is NAME's log
 side() {
     local name=$1
     shift
-    stdbuf -oL "$@" >"$LOGS/$name" 2>&1 </dev/null &
+    setsid stdbuf -oL "$@" >"$LOGS/$name" 2>&1 </dev/null &
     PIDS[$name]=$!
 }
 
@@ -83,8 +83,11 @@ wait_until() {
 # says NAME TEXT: has that side said it?
 says() { grep -qF -- "$2" "$LOGS/$1" 2>/dev/null || wrong "$1 did not say '$2'"; }
 
-# softroce_up: has softroce bound its port?
+# softroce_up: has softroce bound its port? It answers callers from then on.
 softroce_up() { soft ss -Huln "src $SOFT" 2>/dev/null | grep -q ":4791 "; }
+
+# receives NAME: has that gr-rdma posted its receives? The block's thread runs when it has.
+receives() { grep -qs rdma_source "/proc/${PIDS[$1]}/task/"*/comm; }
 
 # rxe_listens PORT: does somebody listen there by rdma_cm?
 rxe_listens() { rdma resource show cm_id 2>/dev/null | grep -q "state LISTEN.*:$1 "; }
@@ -95,6 +98,9 @@ bytes_in() {
     have=$(stat -c %s "$1" 2>/dev/null) || have=none
     [ "$have" = "$2" ] || wrong "$(basename "$1") has $have bytes, not $2"
 }
+
+# number_in NAME KEY: of the JSON that this side has printed
+number_in() { sed -n "s/.*\"$2\": *\([0-9]*\).*/\1/p" "$LOGS/$1"; }
 
 finish() {
     rm -rf "$WORK"
