@@ -1,7 +1,8 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// The contract of every endpoint on a real RDMA device. RDMA_TEST_DEVICE_ADDRESSES names two
-// addresses of this machine that lie on RDMA devices, with a comma: 10.0.0.1,10.0.0.3.
+// The contract of every endpoint on a real RDMA device. RDMA_TEST_DEVICE_ADDRESSES names
+// two addresses of this machine that lie on RDMA devices, with a
+// comma: 10.0.0.1,10.0.0.3.
 #include "testing/endpoint_contract_life.h"
 #include "testing/endpoint_contract_load.h"
 #include "testing/skip.h"
@@ -16,9 +17,10 @@ struct needs_device {
     needs_device()
     {
         if (gr::rdma::testing::verbs_addresses().first.empty())
-            gr::rdma::testing::skip("rdma",
-                                    "RDMA_TEST_DEVICE_ADDRESSES does not name two addresses on "
-                                    "RDMA devices");
+            gr::rdma::testing::skip(
+                "rdma",
+                "RDMA_TEST_DEVICE_ADDRESSES does not name two addresses on "
+                "RDMA devices");
     }
 };
 BOOST_TEST_GLOBAL_FIXTURE(needs_device);

@@ -39,8 +39,6 @@ public:
     //! Take what the device has finished. \return whether take() has something
     bool harvest() noexcept;
     bool ready() const noexcept { return d_done_first != d_done_end; }
-    //! Nothing happens here by the clock.
-    std::int64_t next_due_ns() const noexcept { return INT64_MAX; }
     std::size_t take(completion* out, std::size_t max) noexcept;
     //! No queue pair any more: everything that is out comes back as flushed.
     void flush() noexcept;

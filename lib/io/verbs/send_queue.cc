@@ -149,11 +149,6 @@ void send_queue::pace(std::uint64_t bytes, std::int64_t now_ns) noexcept
                                          d_session.config.rate_bytes);
 }
 
-std::int64_t send_queue::next_due_ns() const noexcept
-{
-    return d_bound && d_posted != d_accepted ? d_due_ns : INT64_MAX;
-}
-
 void send_queue::post_pending() noexcept
 {
     ibv_send_wr requests[chain];
@@ -188,6 +183,11 @@ void send_queue::post_pending() noexcept
         break;
     }
     retire();
+    if (d_session.config.rate_bytes > 0) {
+        const std::int64_t next = d_posted != d_accepted ? d_due_ns : INT64_MAX;
+        if (next < d_next_due_ns.exchange(next, std::memory_order_relaxed))
+            d_session.watcher.wake();
+    }
 }
 
 bool send_queue::harvest() noexcept
@@ -272,6 +272,7 @@ void send_queue::flush() noexcept
             finish(at(n), wc_status::flushed);
         }
     flush_unposted();
+    d_next_due_ns.store(INT64_MAX, std::memory_order_relaxed);
     d_bound = false;
     d_ah.reset();
     d_pool_memory = registration();

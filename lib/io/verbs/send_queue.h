@@ -21,8 +21,7 @@ namespace verbs {
  * A device sends registered memory only. What lies in the attached ring goes from there;
  * up to copied_bytes are copied into a pool that is made when it is first needed; what is
  * longer is registered for the time of its sending. Requests taken before the connection
- * stands wait for it. Paced if a rate was given: who waits for completions sends what is
- * due.
+ * stands wait for it. Paced if a rate was given: the watcher sends what is due.
  *
  * mutex is held by callers of everything below it: the sending thread, the watcher when
  * the connection comes to stand, others for a look at the counters and for stopping.
@@ -47,7 +46,11 @@ public:
     bool ready() const noexcept { return d_taken != d_completed; }
     std::size_t take(send_completion* out, std::size_t max) noexcept;
     //! CLOCK_MONOTONIC time when something is due by the rate; INT64_MAX: nothing waits.
-    std::int64_t next_due_ns() const noexcept;
+    //! Any thread, without the mutex; the watcher is woken when it becomes earlier.
+    std::int64_t next_due_ns() const noexcept
+    {
+        return d_next_due_ns.load(std::memory_order_relaxed);
+    }
     //! No queue pair any more: everything that is out comes back as flushed.
     void flush() noexcept;
     std::uint64_t outstanding() const noexcept { return d_posted - d_completed; }
@@ -85,7 +88,8 @@ private:
     ah_handle d_ah;
     std::uint32_t d_remote_qpn = 0;
     std::uint32_t d_remote_qkey = 0;
-    std::int64_t d_due_ns = 0; // by the rate
+    std::int64_t d_due_ns = 0; // of the next message, by the rate
+    std::atomic<std::int64_t> d_next_due_ns{ INT64_MAX };
 };
 
 } // namespace verbs

@@ -275,7 +275,6 @@ bool verbs_endpoint::wait(std::mutex& owner,
                                            ? std::min(until_ns, start_ns + spin_ns)
                                            : start_ns;
     bool ready = false;
-    std::int64_t due_ns = INT64_MAX;
     const auto done = [&] {
         if (d_session.stopped.load(std::memory_order_acquire)) {
             std::lock_guard<std::mutex> lock(queue.mutex);
@@ -284,7 +283,6 @@ bool verbs_endpoint::wait(std::mutex& owner,
         }
         std::lock_guard<std::mutex> lock(queue.mutex);
         ready = queue.harvest();
-        due_ns = queue.next_due_ns();
         return ready || state() != before;
     };
     while (!done()) {
@@ -297,7 +295,7 @@ bool verbs_endpoint::wait(std::mutex& owner,
             cq.arm(); // before the last look: what came earlier is not announced
         if (done())
             break;
-        sleep(has_cq ? &cq : nullptr, bell, std::min(until_ns, due_ns));
+        sleep(has_cq ? &cq : nullptr, bell, until_ns);
     }
     return ready;
 }

@@ -15,8 +15,14 @@ namespace verbs {
 
 namespace {
 
-// A reliable peer has given up by then; one that has gone meanwhile cannot say so.
-constexpr std::int64_t port_patience_ns = 5000000000;
+// Devices stretch the time-out by up to this.
+constexpr std::int64_t stretch = 8;
+
+// A reliable peer that retries as we do has given up by then, and cannot say so.
+std::int64_t port_patience_ns(const endpoint_config& c)
+{
+    return stretch * c.ack_timeout_ns * (c.retry_count + 1);
+}
 
 constexpr std::uint32_t bit(ibv_event_type event)
 {
@@ -55,6 +61,7 @@ std::int64_t verbs_endpoint::next_deadline_ns() const noexcept
     if (d_session.over())
         return INT64_MAX;
     return std::min({ d_port_limit_ns,
+                      d_sends.next_due_ns(),
                       d_cm ? d_cm->deadline_ns() : INT64_MAX,
                       d_static ? d_static->deadline_ns() : INT64_MAX });
 }
@@ -68,13 +75,17 @@ void verbs_endpoint::on_deadlines() noexcept
         d_cm->on_deadline();
     if (d_static && d_static->deadline_ns() <= now_ns)
         d_static->on_deadline();
+    if (d_sends.next_due_ns() <= now_ns) {
+        std::lock_guard<std::mutex> lock(d_sends.mutex);
+        d_sends.harvest();
+    }
     if (d_port_limit_ns <= now_ns) {
         d_port_limit_ns = INT64_MAX;
         const device_facts& facts = d_transport.facts();
         d_session.fail(text_of(d_session.names()) + ": " +
                        async_event_words(IBV_EVENT_PORT_ERR, facts.name, facts.port) +
                        " It has been down for " +
-                       std::to_string(port_patience_ns / 1000000000) + " s");
+                       std::to_string(port_patience_ns(d_config) / 1000000) + " ms");
     }
 }
 
@@ -126,7 +137,7 @@ void verbs_endpoint::handle_async_events() noexcept
         d_session.log(core::log_level::warn, words(IBV_EVENT_PORT_ERR));
         d_session.set_text(words(IBV_EVENT_PORT_ERR));
         if (state() == endpoint_state::connected && d_config.service == service_type::rc)
-            d_port_limit_ns = core::monotonic_ns() + port_patience_ns;
+            d_port_limit_ns = core::monotonic_ns() + port_patience_ns(d_config);
     }
     if (events & bit(IBV_EVENT_PORT_ACTIVE)) {
         d_session.log(core::log_level::info, words(IBV_EVENT_PORT_ACTIVE));
