@@ -3,81 +3,28 @@
 #ifndef INCLUDED_RDMA_SPECTROMETER_IMPL_H
 #define INCLUDED_RDMA_SPECTROMETER_IMPL_H
 
-#include "dsp/padding.h"
-#include "dsp/sample_clock.h"
-#include "dsp/spectrum.h"
+#include "spectrometer_common.h"
 
-#include <gnuradio/rdma/spectrometer.h>
-
-#include <atomic>
-#include <pmt/pmt.h>
-#include <vector>
+#include <memory>
 
 namespace gr {
 namespace rdma {
 
-/*
- * Walks the input from tag to tag: what a tag says takes effect in front of its item, the
- * samples between two tags go to dsp::spectrum. A "series" is what runs from one gap to
- * the next; samples and vectors are counted from its start.
- */
-class spectrometer_impl : public spectrometer
+//! The spectrometer on the CPU.
+class spectrometer_impl : public spectrometer_common
 {
 public:
-    explicit spectrometer_impl(const spectrometer_config& config);
-
+    //! \param engine null: the host's, for config
+    explicit spectrometer_impl(const spectrometer_config& config,
+                               std::unique_ptr<spectrum_engine> engine = nullptr);
     bool start() override;
-    void forecast(int noutput_items, gr_vector_int& ninput_items_required) override;
     int general_work(int noutput_items,
                      gr_vector_int& ninput_items,
                      gr_vector_const_void_star& input_items,
                      gr_vector_void_star& output_items) override;
 
-    std::uint64_t spectra() const override { return d_spectra; }
-    std::uint64_t samples_dropped() const override { return d_samples_dropped; }
-    std::uint64_t frames_dropped() const override { return d_frames_dropped; }
-
 private:
-    struct pending_tag {
-        std::uint64_t vector;
-        pmt::pmt_t key;
-        pmt::pmt_t value;
-    };
-
-    void restart_series();
-    void read_tags(std::uint64_t begin, std::uint64_t end);
-    std::size_t apply_tags(std::size_t index, std::uint64_t item);
-    void apply_rate(const pmt::pmt_t& value);
-    void apply_time(const pmt::pmt_t& value);
-    void apply_freq(const pmt::pmt_t& value);
-    void state_rate(std::uint64_t vector);
-    void tag_later(std::uint64_t vector, const pmt::pmt_t& key, const pmt::pmt_t& value);
-    void tag_output(std::uint64_t first_item, std::size_t vectors);
-
-    const std::size_t d_vlen;
-    const std::size_t d_sample_bytes;
-    const std::size_t d_length;
-    const std::uint64_t d_step; // samples from one vector's first to the next vector's
-    const std::uint64_t d_time_every; // rx_time on every so many-th vector
-    const double d_config_rate;       // 0: unknown
-    const std::size_t d_max_items;    // input per work(), so that stop() is prompt
-    const std::unique_ptr<dsp::spectrum> d_spectrum;
-
-    std::vector<tag_t> d_tags;   // of this work(), ours only, by offset
-    std::uint64_t d_applied = 0; // tags in front of this offset have been applied
-    std::size_t d_item_samples_taken = 0; // of the item that is next to consume
-    dsp::padding d_padding;
-    dsp::sample_clock d_clock;
-    std::vector<pending_tag> d_pending;
-    pmt::pmt_t d_freq;           // stated last on the output
-    double d_spectra_rate = 0;   // stated last on the output
-    std::uint64_t d_samples = 0; // of this series
-    std::uint64_t d_vectors = 0; // of this series
-    std::uint64_t d_untimed = 0; // vectors since the last rx_time
-
-    std::atomic<std::uint64_t> d_spectra{ 0 };
-    std::atomic<std::uint64_t> d_samples_dropped{ 0 };
-    std::atomic<std::uint64_t> d_frames_dropped{ 0 };
+    const std::unique_ptr<spectrum_engine> d_engine;
 };
 
 } // namespace rdma
