@@ -5,6 +5,7 @@
 #include "block_checks.h"
 #include "dsp/convert.h"
 
+#include <algorithm>
 #include <gnuradio/io_signature.h>
 #include <gnuradio/rdma/error.h>
 
@@ -43,23 +44,26 @@ convert::sptr convert::make(const convert_config& config)
 }
 
 convert_impl::convert_impl(const convert_config& config)
-    : gr::sync_block("rdma_convert",
-                     io_signature::make(1, 1, input_bytes(config)),
-                     io_signature::make(1, 1, output_bytes(config))),
+    : gr::block("rdma_convert",
+                io_signature::make(1, 1, input_bytes(config)),
+                io_signature::make(1, 1, output_bytes(config))),
       d_sample(integers(config)),
       d_vlen(config.vlen)
 {
 }
 
-int convert_impl::work(int noutput_items,
-                       gr_vector_const_void_star& input_items,
-                       gr_vector_void_star& output_items)
+int convert_impl::general_work(int noutput_items,
+                               gr_vector_int& ninput_items,
+                               gr_vector_const_void_star& input_items,
+                               gr_vector_void_star& output_items)
 {
+    const int n = std::min(noutput_items, ninput_items[0]);
     dsp::convert(d_sample,
                  input_items[0],
-                 static_cast<std::size_t>(noutput_items) * d_vlen,
+                 static_cast<std::size_t>(n) * d_vlen,
                  static_cast<float*>(output_items[0]));
-    return noutput_items;
+    consume_each(n);
+    return n;
 }
 
 } // namespace rdma

@@ -10,13 +10,20 @@
 namespace gr {
 namespace rdma {
 
+//! The conversion on the CPU.
 class convert_impl : public convert
 {
 public:
     explicit convert_impl(const convert_config& config);
-    int work(int noutput_items,
-             gr_vector_const_void_star& input_items,
-             gr_vector_void_star& output_items) override;
+    //! As many items as there are, not as many as there is room for.
+    void forecast(int, gr_vector_int& ninput_items_required) override
+    {
+        ninput_items_required[0] = 1;
+    }
+    int general_work(int noutput_items,
+                     gr_vector_int& ninput_items,
+                     gr_vector_const_void_star& input_items,
+                     gr_vector_void_star& output_items) override;
 
 private:
     const core::sample_type d_sample;

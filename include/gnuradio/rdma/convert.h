@@ -4,8 +4,8 @@
 #define INCLUDED_RDMA_CONVERT_H
 
 #include <cstddef>
+#include <gnuradio/block.h>
 #include <gnuradio/rdma/api.h>
-#include <gnuradio/sync_block.h>
 #include <string>
 
 namespace gr {
@@ -31,7 +31,7 @@ struct RDMA_API convert_config {
  * behind a message shorter than its slot are converted like samples: packet_len, in
  * items, still says where they begin.
  */
-class RDMA_API convert : virtual public gr::sync_block
+class RDMA_API convert : virtual public gr::block
 {
 public:
     using sptr = std::shared_ptr<convert>;

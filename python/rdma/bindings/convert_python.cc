@@ -43,11 +43,8 @@ make(const str_argument& sample, const int_argument& vlen, const str_argument& m
 void bind_convert(py::module_& m)
 {
     const convert_config d; // the defaults, in one place
-    py::class_<convert,
-               gr::sync_block,
-               gr::block,
-               gr::basic_block,
-               std::shared_ptr<convert>>(m, "convert", class_doc)
+    py::class_<convert, gr::block, gr::basic_block, std::shared_ptr<convert>>(
+        m, "convert", class_doc)
         .def(py::init(&make),
              py::kw_only(),
              py::arg("sample") = d.sample,
