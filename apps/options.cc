@@ -126,16 +126,20 @@ void connection_options::check(const flags& f, bool sends) const
         if (f.given(name) && service != "ud")
             throw usage_error(std::string("--") + name +
                               " belongs to datagrams: give --service ud, too");
-    if (service == "ud" && endpoint != "verbs") // which can ask the peer for its QPN
-        need(qpn != 0,
-             "--qpn",
-             "--service='ud' has no connection that could be made; give the own queue "
-             "pair number and --source");
     if (qpn != 0 && !listen.empty())
         throw usage_error(
             "--listen and --qpn do not go together: with --listen the peers "
             "agree on queue pair numbers; a static connection has --qpn, "
             "--source and --connect");
+    if (service == "ud" && qpn == 0) {
+        const char* const why = "datagrams are sent to who listens";
+        if (!listen.empty() && sends)
+            throw usage_error(std::string("--connect is needed instead of --listen: ") +
+                              why);
+        if (!connect.empty() && !sends)
+            throw usage_error(std::string("--listen is needed instead of --connect: ") +
+                              why);
+    }
     if (qpn == 0) {
         for (const char* name : { "remote-qpn", "psn", "remote-psn" })
             if (f.given(name))

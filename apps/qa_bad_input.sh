@@ -63,7 +63,12 @@ if [ -z "$(ls /sys/class/infiniband 2>/dev/null)" ]; then
     refused 1 "no RDMA device: rdma link lists none" "${GOOD[@]}" --endpoint verbs
 fi
 refused 2 "--message-bytes=65536 (header included)" "${GOOD[@]}" --service ud
-refused 2 "--qpn is needed" send --connect "$B" --service ud --sample sc16 --file "$WORK/good"
+refused 2 "--connect is needed instead of --listen" send --listen "$B" --service ud --sample sc16 \
+    --file "$WORK/good"
+refused 2 "--listen is needed instead of --connect" receive --connect "$B" --service ud \
+    --message-bytes 1024 --out "$WORK/keep"
+refused 2 "--qkey=5 needs" receive --listen "$B" --service ud --qkey 5 \
+    --message-bytes 1024 --out "$WORK/keep"
 refused 2 "--group='10.1.2.3' is no multicast address" "${RECEIVE[@]}" --message-bytes 1024 \
     --service ud --group 10.1.2.3
 refused 2 "--multicast-ttl='256'" "${GOOD[@]}" --multicast-ttl 256

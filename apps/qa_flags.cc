@@ -122,7 +122,9 @@ BOOST_AUTO_TEST_CASE(what_a_connection_needs_is_asked_for)
     BOOST_TEST(said("--connect a --qpn 17").find("--remote-qpn is needed") == 0u);
     BOOST_TEST(said("--source a --qpn 17 --remote-qpn 18").find("--connect is needed") ==
                0u);
-    BOOST_TEST(said("--connect a --service ud").find("--qpn is needed") == 0u);
+    BOOST_TEST(said("--connect a --service ud") == "");
+    BOOST_TEST(said("--listen a --service ud").find("--connect is needed instead of") ==
+               0u);
     for (const char* group : { "239.1.2.3", "ff15::1", "[ff15::1]" })
         BOOST_TEST(refusal({ "--connect", group, "--qpn", "17", "--service", "ud" }) ==
                    "");

@@ -119,6 +119,16 @@ for key in "" "--qkey 0x80000001"; do
     expect_text "$WORK/rx" "dropped_qkey=5" "receive --service ud"
 done
 
+# Datagrams to who listens.
+"$GR_RDMA" receive --listen "$B:7476" --service ud --sample byte --message-bytes 1000 --buffers 64 \
+    --count 10 --out "$WORK/out" >"$WORK/rx" 2>"$WORK/rx.err" &
+receiver=$!
+timeout 30 "$GR_RDMA" send --source "$A" --connect "$B:7476" --service ud --file "$WORK/file" \
+    --sample byte --message-bytes 1000 --quiet || fail "send to a listener of datagrams ended with $?"
+wait_for_end $receiver 20 || fail "receive --listen --service ud did not end"
+wait $receiver || fail "receive --listen --service ud ended with $?: $(cat "$WORK/rx.err")"
+same "$WORK/out" "$WORK/file" || fail "not the same as datagrams to a listener"
+
 # A multicast group.
 GROUP=239.7.$((RANDOM % 250 + 1)).$((RANDOM % 250 + 1))
 "$GR_RDMA" receive --source "$B" --qpn 0x12 --service ud --group $GROUP --sample byte \

@@ -161,7 +161,8 @@ class early_refusals(unittest.TestCase):
                                      dict(remote_qpn="0"), dict(psn="1 << 24"),
                                      dict(qpn="2**24 - 1"), dict(remote_psn="-1"),
                                      dict(source="127.0.0.2"))),
-                                 dict(service="ud", message_bytes="1024"),
+                                 dict(connection="connect", service="ud", message_bytes="1024"),
+                                 dict(service="ud", message_bytes="4100"),
                                  *(dict(DATAGRAMS, **given) for given in (
                                      dict(message_bytes="1028"), dict(mtu="512"),
                                      dict(header_bytes="4"), dict(qkey="-1"),

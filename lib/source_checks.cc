@@ -102,6 +102,12 @@ io::endpoint_config endpoint_settings(const source_config& c)
     io::endpoint_config e;
     e.endpoint = c.endpoint;
     e.service = io::parse_service(c.service);
+    if (e.service == io::service_type::ud && c.qpn == 0 && !c.connect.empty() &&
+        c.endpoint != "inproc")
+        throw config_error(
+            "connect='" + c.connect +
+            "' with service=ud: datagrams are sent to who listens, so a receiver cannot "
+            "call; give listen, or qpn and source");
     e.device = c.device;
     e.gid_index = c.gid_index;
     e.ib_port = c.ib_port;

@@ -1,9 +1,9 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// The connection manager of an address with two listeners and a caller, among peers that
-// keep to no rule, by the script that the input is. Whatever they send, memory stays
-// bounded, answers go to who asked, a list of peers is kept to, and only a handshake
-// connects a queue pair.
+// The connection manager of an address with three listeners and two callers, one of each
+// for datagrams, among peers that keep to no rule, by the script that the input is.
+// Whatever they send, memory stays bounded, answers go to who asked, a list of peers is
+// kept to, and only a handshake connects a queue pair.
 #include "fuzz/input.h"
 #include "io/softroce/cm_agent.h"
 #include "wire/cma.h"
@@ -30,6 +30,7 @@ constexpr ip_address server = ip_address::ipv4(0x0a000002); // whom the caller c
 constexpr ip_address allowed = ip_address::ipv4(0x0a000003);
 constexpr std::uint16_t rc_port = 18515;
 constexpr std::uint16_t uc_port = 18516;
+constexpr std::uint16_t ud_port = rc_port; // the port spaces are apart
 constexpr std::size_t outbox = 64;
 
 std::unique_ptr<queue_pair>
@@ -55,9 +56,13 @@ public:
         d_pairs.push_back(make_pair(0x11, io::service_type::rc, rc_port));
         d_pairs.push_back(make_pair(0x12, io::service_type::uc, uc_port));
         d_pairs.push_back(make_pair(0x13, io::service_type::rc, rc_port));
-        d_pairs[0]->allowed = { allowed };
-        d_pairs[2]->listens = false;
-        d_pairs[2]->peer_address = server;
+        d_pairs.push_back(make_pair(0x14, io::service_type::ud, ud_port));
+        d_pairs.push_back(make_pair(0x15, io::service_type::ud, ud_port));
+        d_pairs[0]->allowed = d_pairs[3]->allowed = { allowed };
+        for (const std::size_t caller : { 2, 4 }) {
+            d_pairs[caller]->listens = false;
+            d_pairs[caller]->peer_address = server;
+        }
         for (const auto& qp : d_pairs)
             d_all.push_back(qp.get());
     }
@@ -79,6 +84,21 @@ public:
         arrive(written(m), address(bits >> 6));
     }
 
+    void resolution_request(fuzz::input& in)
+    {
+        wire::cm_message m;
+        m.transaction_id = in.u16();
+        wire::cm_sidr_req req;
+        const unsigned bits = in.u8();
+        req.request_id = 0x6000 + (bits & 3);
+        const std::uint16_t ports[] = { ud_port, uc_port, 7, ud_port };
+        req.service_id = wire::cma_service_id(bits & 0x20 ? wire::cma_port_space::tcp
+                                                          : wire::cma_port_space::udp,
+                                              ports[bits >> 2 & 3]);
+        m.body = req;
+        arrive(written(m), address(bits >> 6));
+    }
+
     //! An answer to something that was sent, true or not.
     void answer(fuzz::input& in)
     {
@@ -91,6 +111,14 @@ public:
         m[17] = static_cast<std::byte>(0x10 + in.less_than(9));
         // Its transaction, and its ID for ours; then what may be that of the peer.
         std::copy(to.begin() + 8, to.begin() + 16, m.begin() + 8);
+        if (to[17] == std::byte{ 0x17 } && in.u8() % 4 != 0) { // a query's ID comes first
+            m[17] = std::byte{ 0x18 };
+            std::copy(to.begin() + 24, to.begin() + 28, m.begin() + 24);
+            for (unsigned i = 28; i < 48; ++i)
+                m[i] = static_cast<std::byte>(in.u8());
+            m[28] &= std::byte{ 3 };
+            return arrive(m, address(in.u8()));
+        }
         std::copy(to.begin() + 24, to.begin() + 28, m.begin() + 28);
         std::copy(to.begin() + 28, to.begin() + 32, m.begin() + 24);
         for (unsigned i = 32; i < 48; ++i)
@@ -231,6 +259,10 @@ private:
     {
         for (const queue_pair* qp : d_all) {
             const bool connected = qp->state.load() == endpoint_state::connected;
+            if (qp->service == io::service_type::ud) {
+                check_datagrams(*qp, connected);
+                continue;
+            }
             FUZZ_REQUIRE(!connected || qp->cm);
             if (qp->may_send)
                 FUZZ_REQUIRE(qp->cm && qp->cm->state() == cm_state::established);
@@ -243,9 +275,27 @@ private:
         }
     }
 
+    // A listener hears those on its list, a caller whom it has asked, once that has said
+    // where it may send to.
+    static void check_datagrams(const queue_pair& qp, bool connected)
+    {
+        FUZZ_REQUIRE(!qp.cm);
+        if (qp.listens) {
+            FUZZ_REQUIRE(!qp.query && !qp.may_send);
+            FUZZ_REQUIRE(qp.hears(allowed) && !qp.hears(server));
+            return;
+        }
+        FUZZ_REQUIRE(qp.peer_address == server && !qp.hears(allowed));
+        FUZZ_REQUIRE(qp.may_send == qp.open_for_data());
+        FUZZ_REQUIRE(!connected || qp.query || qp.leaving);
+        if (qp.may_send)
+            FUZZ_REQUIRE(qp.query->state() == io::softroce::sidr_state::resolved &&
+                         qp.dest_qpn > 1 && qp.dest_qpn < 0xffffff);
+    }
+
     std::vector<std::unique_ptr<queue_pair>> d_pairs;
     std::vector<queue_pair*> d_all;
-    cm_agent d_agent;
+    cm_agent d_agent{ 1 };
     std::vector<mad> d_sent; // the last ones
     std::vector<ip_address> d_heard;
     std::int64_t d_now_ns = 1000;
@@ -262,8 +312,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t byte
         const unsigned n = choice >> 3;
         switch (choice & 7) {
         case 0:
-        case 1:
             b.request(in);
+            break;
+        case 1:
+            n & 1 ? b.resolution_request(in) : b.request(in);
             break;
         case 2:
         case 3:

@@ -47,6 +47,9 @@ struct visitor {
     }
     void operator()(const cm_sidr_req& m) const
     {
+        std::uint16_t port = 0;
+        if (cma_port_of(m.service_id, cma_port_space::udp, port))
+            FUZZ_REQUIRE(cma_service_id(cma_port_space::udp, port) == m.service_id);
         check_cma(m.private_data.data(), m.private_data.size());
     }
     void operator()(const cm_rej& m) const
@@ -56,7 +59,7 @@ struct visitor {
     }
     void operator()(const cm_sidr_rep& m) const
     {
-        FUZZ_REQUIRE(m.additional_bytes <= m.additional.size());
+        FUZZ_REQUIRE(m.additional_bytes <= m.additional.size() && m.qpn <= 0xffffff);
         FUZZ_REQUIRE(std::strlen(to_string(m.status)) > 0);
     }
     void operator()(const cm_rep& m) const

@@ -67,8 +67,8 @@ private:
     X(dropped_source, "packets from an address other than the peer's")                 \
     X(dropped_access, "RDMA WRITEs with a wrong R_Key or outside the next slot")       \
     X(dropped_qkey, "datagrams with a wrong Q_Key")                                    \
-    X(cm_requests, "connection requests (REQ) received")                               \
-    X(cm_refused, "connection requests that were refused (REJ sent)")                  \
+    X(cm_requests, "connection requests received (REQ, SIDR_REQ)")                     \
+    X(cm_refused, "connection requests that were refused")                             \
     X(cm_timeouts, "handshakes that the peer never finished")                          \
     X(cm_replaced, "peers that no longer answered and gave way to another")            \
     X(cm_malformed, "connection manager messages that could not be read")              \

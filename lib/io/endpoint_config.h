@@ -77,8 +77,9 @@ struct endpoint_config {
     //! R_Key that a peer must give to WRITE into the attached ring, whose first byte has
     //! the address 0; 0: the peer may not. A WRITE must lie inside the next posted slot.
     std::uint32_t rkey = 0;
-    std::uint32_t qkey = 0x11111111; //!< UD: what both sides must give
-    //! UD: multicast group that is received from, too, on the interface of source.
+    std::uint32_t qkey = 0x11111111; //!< UD, static: what both sides must give
+    //! UD, static: multicast group that is received from, too, on the interface of
+    //! source.
     std::string group;
     std::uint8_t multicast_ttl = 1; //!< routers that a packet to a group may pass, plus 1
     std::vector<std::byte> private_data; //!< CM: sent to the peer, at most 56 bytes

@@ -102,9 +102,10 @@ BOOST_AUTO_TEST_CASE(softroce_refuses_what_cannot_be)
         { { "remote_qpn is missing" }, [](auto& c) { c.remote_qpn = 0; } },
         { { "psn=4294967295", "24 bits" }, [](auto& c) { c.psn = ~0u; } },
         { { "remote_psn=16777216" }, [](auto& c) { c.remote_psn = 1 << 24; } },
-        { { "qpn is missing", "service=ud", "give qpn" },
+        { { "listen or connect is missing" },
           [](auto& c) {
               c.service = service_type::ud;
+              c.connect.clear();
               c.qpn = c.remote_qpn = 0;
           } },
         { { "message_bytes", "1025", "at most mtu=1024" },

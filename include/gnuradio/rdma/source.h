@@ -40,7 +40,7 @@ struct RDMA_API source_config {
     std::uint32_t remote_qpn = 0;
     std::uint32_t psn = 0;           //!< first PSN that we send
     std::uint32_t remote_psn = 0;    //!< first PSN that the peer sends
-    std::uint32_t qkey = 0x11111111; //!< ud: what both sides must give
+    std::uint32_t qkey = 0x11111111; //!< ud, static: what both sides give
     std::string group;               //!< ud: multicast group to receive from, too
     std::uint32_t mtu = 0; //!< 256 to 4096; 0: what fits (listen, connect), 1024 (static)
     std::string peers;     //!< listen: who may connect, addresses by comma; empty: anyone

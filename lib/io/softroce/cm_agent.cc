@@ -4,6 +4,7 @@
 
 #include "core/clock.h"
 #include "io/softroce/addresses.h"
+#include "io/softroce/cm_words.h"
 #include "wire/cma.h"
 
 #include <algorithm>
@@ -13,45 +14,15 @@ namespace rdma {
 namespace io {
 namespace softroce {
 
-namespace {
-
-// The REJ's words for people, with what they can do.
-std::string words(const queue_pair& qp)
-{
-    const cm_connection& cm = *qp.cm;
-    const std::string peer = text_of(qp.peer_address, cm.settings().port);
-    if (cm.state() == cm_state::failed)
-        return "no answer from " + peer + " within " +
-               std::to_string(cm.settings().patience_ns / 1000000) +
-               " ms; is a receiver listening there, and is UDP port 4791 open between it "
-               "and " +
-               text_of(qp.own_address) + "?";
-    std::string text =
-        "the peer " + peer + " refused the connection: " + wire::to_string(cm.reason()) +
-        " (reason " + std::to_string(static_cast<unsigned>(cm.reason())) + ")";
-    switch (cm.reason()) {
-    case wire::cm_rej_reason::invalid_service_id:
-        return text + "; nobody listens on port " + std::to_string(cm.settings().port);
-    case wire::cm_rej_reason::no_resources:
-        return text + "; it has a connection already";
-    case wire::cm_rej_reason::invalid_transport_service_type:
-        return text + "; give both sides the same service (this one has " +
-               to_string(qp.service) + ")";
-    case wire::cm_rej_reason::consumer_reject:
-        return text + "; its list of peers may not have " + text_of(qp.own_address);
-    default:
-        return text;
-    }
-}
-
-} // namespace
-
 cm_agent::cm_agent()
+    : cm_agent([] {
+          std::random_device entropy;
+          return std::uint64_t(entropy()) << 32 | entropy();
+      }())
 {
-    std::random_device entropy;
-    d_random.seed((std::uint64_t(entropy()) << 32) | entropy());
-    d_guid = d_random() | 1;
 }
+
+cm_agent::cm_agent(std::uint64_t seed) : d_random(seed), d_guid(d_random() | 1) {}
 
 void cm_agent::push(const wire::ip_address& to, const wire::cm_message& m)
 {
@@ -97,6 +68,10 @@ void cm_agent::on_packet(const wire::packet& p,
         count(&counters::cm_malformed);
         return;
     }
+    if (std::holds_alternative<wire::cm_sidr_req>(m.body))
+        return on_resolution_request(m, from, all, now_ns);
+    if (std::holds_alternative<wire::cm_sidr_rep>(m.body))
+        return on_resolution_reply(m, from, all);
     for (queue_pair* qp : all) {
         if (!qp->cm)
             continue;
@@ -134,14 +109,12 @@ void cm_agent::on_request(const wire::cm_message& m,
     std::uint16_t port = 0;
     const bool known = wire::cma_port_of(service_id, wire::cma_port_space::tcp, port);
     for (queue_pair* qp : all) {
-        if (!known || !qp->listens || qp->port != port)
+        if (!known || !qp->listens || qp->service == service_type::ud || qp->port != port)
             continue;
         if (qp->leaving.load())
             return; // another may be about to listen in its place: the peer asks again
         qp->counts.cm_requests.add();
-        if (!qp->allowed.empty() &&
-            std::find(qp->allowed.begin(), qp->allowed.end(), from) ==
-                qp->allowed.end()) {
+        if (!qp->allows(from)) {
             refuse(m, from, wire::cm_rej_reason::consumer_reject, qp);
             return;
         }
@@ -160,11 +133,16 @@ void cm_agent::on_request(const wire::cm_message& m,
         }
         return;
     }
-    // Its listener may be about to start, or to start again: the peer asks again.
-    if (all.empty() || opening.load(std::memory_order_acquire) != 0 ||
-        now_ns < d_patient_until_ns)
-        return;
-    refuse(m, from, wire::cm_rej_reason::invalid_service_id, nullptr);
+    if (!may_come_yet(all, now_ns))
+        refuse(m, from, wire::cm_rej_reason::invalid_service_id, nullptr);
+}
+
+// Its listener may be about to start, or to start again: the peer asks again.
+bool cm_agent::may_come_yet(const std::vector<queue_pair*>& all,
+                            std::int64_t now_ns) const noexcept
+{
+    return all.empty() || opening.load(std::memory_order_acquire) != 0 ||
+           now_ns < d_patient_until_ns;
 }
 
 // May \p from have the place of the present peer? If that is to be found out, the REQ
@@ -243,13 +221,23 @@ void cm_agent::refuse(const wire::cm_message& m,
     answer.transaction_id = m.transaction_id;
     answer.body = rej;
     push(from, answer);
-    if (!listener)
-        return;
-    listener->counts.cm_refused.add();
-    if (listener->config.log && listener->refusals.pass(core::monotonic_ns()))
-        listener->config.log(core::log_level::warn,
-                             "refused a connection from " + text_of(from) + ": " +
-                                 wire::to_string(reason));
+    if (listener)
+        note_refusal(*listener, from, wire::to_string(reason));
+}
+
+void cm_agent::note_refusal(queue_pair& listener,
+                            const wire::ip_address& from,
+                            const char* why)
+{
+    listener.counts.cm_refused.add();
+    if (listener.config.log && listener.refusals.pass(core::monotonic_ns()))
+        listener.config.log(core::log_level::warn,
+                            "refused a connection from " + text_of(from) + ": " + why);
+}
+
+std::uint16_t cm_agent::draw_port()
+{
+    return static_cast<std::uint16_t>(0xc000 | (d_random() & 0x3fff));
 }
 
 // Identifiers are drawn for each connection: an old peer's packets fit none.
@@ -259,7 +247,7 @@ void cm_agent::start(queue_pair& qp, const wire::ip_address& peer)
     s.service = qp.service;
     s.own = qp.own_address;
     s.peer = peer;
-    s.own_port = static_cast<std::uint16_t>(0xc000 | (d_random() & 0x3fff));
+    s.own_port = draw_port();
     s.port = qp.port;
     s.comm_id = static_cast<std::uint32_t>(d_random()) | 1;
     s.transaction_id = d_random();
@@ -277,6 +265,8 @@ void cm_agent::start(queue_pair& qp, const wire::ip_address& peer)
 
 bool cm_agent::serve(queue_pair& qp, std::int64_t now_ns)
 {
+    if (qp.service == service_type::ud)
+        return serve_datagrams(qp, now_ns);
     if (qp.leaving.load(std::memory_order_acquire)) {
         if (!qp.cm)
             return true;
@@ -320,9 +310,10 @@ void cm_agent::follow(queue_pair& qp, cm_state before)
         qp.may_send = false;
         qp.tx->abort(wc_status::flushed);
         if (!qp.leaving.load())
-            qp.set_state(endpoint_state::closed,
-                         "the peer " + text_of(qp.peer_address) +
-                             " closed the connection");
+            qp.set_state(
+                endpoint_state::closed,
+                "the peer " + text_of(qp.peer_address) + " closed the connection" +
+                    (qp.told == responder::refusal::none ? "" : "; " + refusal_text(qp)));
         break;
     case cm_state::refused:
     case cm_state::failed:
@@ -335,7 +326,7 @@ void cm_agent::follow(queue_pair& qp, cm_state before)
             return;
         }
         qp.tx->abort(wc_status::flushed);
-        qp.set_state(endpoint_state::failed, words(qp));
+        qp.set_state(endpoint_state::failed, failure_text(qp));
         break;
     default:
         break;
@@ -365,6 +356,12 @@ std::int64_t cm_agent::ready_in(const queue_pair& qp, std::int64_t now_ns) noexc
 {
     if (!qp.uses_cm)
         return INT64_MAX;
+    if (qp.service == service_type::ud) {
+        if (qp.leaving.load(std::memory_order_acquire) || (!qp.listens && !qp.query))
+            return 0;
+        const std::int64_t at = qp.query ? qp.query->deadline() : INT64_MAX;
+        return at == INT64_MAX ? at : std::max<std::int64_t>(0, at - now_ns);
+    }
     if (!qp.cm)
         return qp.listens && !qp.leaving.load() ? INT64_MAX : 0;
     if (qp.leaving.load(std::memory_order_acquire) &&

@@ -24,7 +24,8 @@ struct cm_outgoing {
 
 /*!
  * \brief The connection manager of one own address: finds whom a message is for, answers
- * what is for nobody, and turns the end of a handshake into a connected queue pair.
+ * what is for nobody, and turns the end of a handshake into a connected queue pair. For
+ * UD it resolves service IDs instead, either way.
  *
  * Memory is bounded whatever a peer sends: one connection per queue pair, and a queue of
  * messages that drops (the peer asks again). Pump thread only; times are
@@ -33,7 +34,8 @@ struct cm_outgoing {
 class cm_agent
 {
 public:
-    cm_agent();
+    cm_agent();                            //!< identifiers that nobody can guess
+    explicit cm_agent(std::uint64_t seed); //!< the same identifiers each time: for tests
 
     /*!
      * \brief Take one packet for QP1 whose ICRC is right.
@@ -71,6 +73,20 @@ private:
                    const wire::cm_message& m,
                    const wire::ip_address& from,
                    std::int64_t now_ns);
+    void on_resolution_request(const wire::cm_message& m,
+                               const wire::ip_address& from,
+                               const std::vector<queue_pair*>& all,
+                               std::int64_t now_ns);
+    void on_resolution_reply(const wire::cm_message& m,
+                             const wire::ip_address& from,
+                             const std::vector<queue_pair*>& all);
+    void follow_query(queue_pair& qp);
+    bool serve_datagrams(queue_pair& qp, std::int64_t now_ns);
+    bool may_come_yet(const std::vector<queue_pair*>& all,
+                      std::int64_t now_ns) const noexcept;
+    void
+    note_refusal(queue_pair& listener, const wire::ip_address& from, const char* why);
+    std::uint16_t draw_port();
     void leave_peer(queue_pair& qp);
     void answer_waiting(queue_pair& qp);
     void refuse(const wire::cm_message& m,

@@ -215,7 +215,11 @@ bool cm_connection::on_message(const wire::cm_message& m,
         return true;
     }
     if (const auto* rej = std::get_if<wire::cm_rej>(&m.body)) {
-        if (!ours(*rej))
+        // Linux gives a REQ up by a REJ that names nobody but itself.
+        const bool given_up = d_state == cm_state::rep_sent && rej->remote_comm_id == 0 &&
+                              rej->reason == wire::cm_rej_reason::timeout &&
+                              rej->local_comm_id == d_peer.comm_id;
+        if (!ours(*rej) && !given_up)
             return false;
         on_rej(*rej, now_ns);
         return true;

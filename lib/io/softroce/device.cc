@@ -137,7 +137,9 @@ void device::reserve(queue_pair& qp)
     if (qp.uses_cm)
         draw_qpn(qp);
     for (const queue_pair* other : d_reserved) {
-        if (qp.listens && other->listens && other->port == qp.port)
+        const bool both_datagrams =
+            (qp.service == service_type::ud) == (other->service == service_type::ud);
+        if (qp.listens && other->listens && other->port == qp.port && both_datagrams)
             throw config_error("listen: port " + std::to_string(qp.port) +
                                " is in use at " + text_of(d_socket.address()) +
                                " by another receiver of this process; give another port");
@@ -167,13 +169,14 @@ void device::draw_qpn(queue_pair& qp) const
 
 void device::add(queue_pair& qp)
 {
-    {
-        std::lock_guard<std::mutex> lock(d_mutex);
-        d_wanted.push_back(&qp);
-        ++d_generation;
-        d_changed.store(true, std::memory_order_release);
-    }
+    std::unique_lock<std::mutex> lock(d_mutex);
+    d_wanted.push_back(&qp);
+    const std::uint64_t mine = ++d_generation;
+    d_changed.store(true, std::memory_order_release);
+    lock.unlock();
     kick();
+    lock.lock();
+    d_taken_changed.wait(lock, [&] { return d_taken >= mine; });
 }
 
 void device::raise_multicast_ttl(std::uint8_t ttl) noexcept

@@ -53,7 +53,8 @@ public:
 
     //! Take the QPN of \p qp. \throws config_error another has it at this address
     void reserve(queue_pair& qp);
-    //! Let the pump into a queue pair that was reserved.
+    //! Let the pump into a queue pair that was reserved. On return it is in: what comes
+    //! from now on is heard.
     void add(queue_pair& qp);
     //! Let the connection manager tell the peer that \p qp ends; waits for its answer,
     //! but not long.
@@ -109,6 +110,7 @@ private:
     void flush() noexcept;
     void note_kernel_drops() noexcept;
     void check_failure(queue_pair& qp);
+    void tell_refusal(queue_pair& qp);
     void sleep() noexcept;
 
     // A junk packet belongs to nobody: each queue pair at this address shows it.

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 // The pump's turn: packets in to the machines, packets out of them.
 #include "core/clock.h"
+#include "io/softroce/cm_words.h"
 #include "io/softroce/device.h"
 
 #include <algorithm>
@@ -159,7 +160,7 @@ void device::dispatch_one(const wire::udp_flow& flow,
                                                              : nullptr;
     if (!qp || !qp->open_for_data())
         return junk(&counters::dropped_qpn);
-    if (!qp->hears_anybody() && qp->peer_address != flow.source)
+    if (!qp->hears(flow.source))
         return qp->counts.dropped_source.add();
     if (!qp->icrc.right(flow, data, covered, nullptr, 0, p.icrc))
         return qp->counts.dropped_icrc.add();
@@ -180,6 +181,8 @@ void device::deliver(queue_pair& qp, const wire::packet& p, std::int64_t now_ns)
     } else {
         qp.rx->on_packet(p, now_ns);
         heard = qp.rx->heard();
+        if (qp.rx->refused() != qp.told)
+            tell_refusal(qp);
     }
     if (qp.cm && qp.cm->asks()) {
         d_agent.on_data(qp, core::monotonic_ns());
@@ -196,6 +199,17 @@ void device::check_failure(queue_pair& qp)
     if (status != wc_status::success && status != wc_status::flushed &&
         qp.state.load(std::memory_order_relaxed) != endpoint_state::failed)
         qp.set_state(endpoint_state::failed, words(status, qp));
+}
+
+// The peer will end, not knowing why: this side does.
+void device::tell_refusal(queue_pair& qp)
+{
+    qp.told = qp.rx->refused();
+    const std::string what = refusal_text(qp);
+    if (!what.empty() && qp.config.log && qp.refusals.pass(core::monotonic_ns()))
+        qp.config.log(core::log_level::warn, what);
+    if (!qp.over())
+        qp.set_state(qp.state.load(std::memory_order_relaxed), what);
 }
 
 bool device::serve(std::int64_t now_ns) noexcept

@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::uint32_t most_24_bits = 0xffffff;
 constexpr std::uint32_t default_static_mtu = 1024;
+constexpr std::uint32_t most_mtu = 4096;
 constexpr std::uint64_t most_depth = 1 << 20;
 constexpr std::uint64_t most_message_bytes = 1 << 30;
 constexpr std::int64_t longest_ack_timeout_ns = INT64_C(8796093022208); // code 31 of CMs
@@ -32,9 +33,9 @@ void check_24_bits(const char* name, std::uint32_t value)
 }
 
 // A datagram is one packet: longer messages could neither be sent nor received.
-void check_datagrams(const endpoint_config& c)
+void check_datagrams(const endpoint_config& c, std::uint32_t default_mtu)
 {
-    const std::uint32_t mtu = c.mtu != 0 ? c.mtu : default_static_mtu;
+    const std::uint32_t mtu = c.mtu != 0 ? c.mtu : default_mtu;
     if (c.message_bytes > mtu)
         throw config_error("message_bytes=" + std::to_string(c.message_bytes) +
                            " (header included) is longer than a datagram; service=ud "
@@ -68,7 +69,7 @@ void check_static(const endpoint_config& c)
         throw config_error(
             "connect is missing: an RC connection needs the peer's address");
     if (c.service == service_type::ud)
-        check_datagrams(c);
+        check_datagrams(c, default_static_mtu);
     const bool literal = parse_literal(c.connect, "connect").has_value();
     if (!literal && c.connect.find(':') != std::string::npos)
         throw config_error("connect='" + c.connect +
@@ -87,11 +88,24 @@ void check_range(const char* name,
                            std::to_string(most) + " are possible");
 }
 
+// Through the connection manager a datagram service has the Q_Key that rdma_cm gives.
+void check_cm_datagrams(const endpoint_config& c)
+{
+    if (!c.group.empty() || multicast_group(c.connect, "connect"))
+        throw config_error("qpn is missing: a multicast group has no connection manager; "
+                           "give qpn, 2 to 16777214, and source");
+    if (c.qkey != endpoint_config().qkey)
+        throw config_error("qkey=" + std::to_string(c.qkey) +
+                           " needs qpn: what listens or connects has the Q_Key of "
+                           "rdma_cm, " +
+                           std::to_string(wire::cma_udp_qkey) + "; leave it out");
+    check_datagrams(c, most_mtu);
+}
+
 void check_cm(const endpoint_config& c)
 {
     if (c.service == service_type::ud)
-        throw config_error("qpn is missing: service=ud has no connection that could be "
-                           "made; give qpn, 2 to 16777214, and source");
+        check_cm_datagrams(c);
     if (c.remote_qpn != 0)
         throw config_error("qpn is missing: remote_qpn=" + std::to_string(c.remote_qpn) +
                            " makes a static connection, which needs both");

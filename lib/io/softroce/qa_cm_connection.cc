@@ -309,3 +309,36 @@ BOOST_AUTO_TEST_CASE(an_unfinished_handshake_is_taken_back)
     BOOST_TEST((e.a.state() == cm_state::refused)); // it was established on its side
     BOOST_TEST((e.a.reason() == wire::cm_rej_reason::consumer_reject));
 }
+
+// What Linux says when its REQ was never answered: it knows no communication ID of ours.
+BOOST_AUTO_TEST_CASE(a_caller_that_gave_up_frees_its_place)
+{
+    const auto rej_of = [](const cm_connection& listener) {
+        wire::cm_rej rej;
+        rej.reason = wire::cm_rej_reason::timeout;
+        rej.local_comm_id = listener.peer().comm_id;
+        return rej;
+    };
+    two_ends e;
+    e.lose = first<wire::cm_rep>(1000);
+    e.a.connect(e.now);
+    e.exchange();
+    BOOST_REQUIRE((e.b.state() == cm_state::rep_sent));
+    wire::cm_rej another = rej_of(e.b);
+    another.local_comm_id ^= 1;
+    BOOST_TEST(!e.b.on_message({ 1, another }, address_a, e.now));
+    wire::cm_rej other_reason = rej_of(e.b);
+    other_reason.reason = wire::cm_rej_reason::consumer_reject;
+    BOOST_TEST(!e.b.on_message({ 1, other_reason }, address_a, e.now));
+    BOOST_TEST(!e.b.on_message({ 1, rej_of(e.b) }, stranger, e.now));
+    BOOST_TEST((e.b.state() == cm_state::rep_sent));
+    BOOST_TEST(e.b.on_message({ 1, rej_of(e.b) }, address_a, e.now));
+    BOOST_TEST((e.b.state() == cm_state::refused));
+    two_ends up; // it has no meaning once both are connected, or to the caller
+    up.a.connect(up.now);
+    BOOST_TEST(!up.a.on_message({ 1, rej_of(up.a) }, address_b, up.now));
+    up.run();
+    BOOST_REQUIRE(up.up());
+    BOOST_TEST(!up.b.on_message({ 1, rej_of(up.b) }, address_a, up.now));
+    BOOST_TEST(up.up());
+}

@@ -80,3 +80,81 @@ BOOST_AUTO_TEST_CASE(a_receiver_may_come_later_than_its_sender)
     BOOST_TEST((rx.stored(rx.next()) == pattern(1, 100)));
     BOOST_TEST((tx.next_sent().status == wc_status::success));
 }
+
+namespace {
+
+template <typename Factory>
+void refusals_are_explained()
+{
+    endpoint_pair<Factory> p(contract_config(service_type::rc), 2000, 4);
+    p.b->post(0, 4);
+    p.start();
+    p.a->send(pattern(1, 2000));
+    BOOST_TEST((p.b->stored(p.b->next()) == pattern(1, 2000)));
+    BOOST_TEST((p.a->next_sent().status == wc_status::success));
+    BOOST_TEST(p.b->ep->status_text() == "");
+    p.a->send(pattern(2, 2001));
+    BOOST_TEST((p.a->next_sent().status == wc_status::remote_error));
+    const auto says = [&](const std::string& words) {
+        const std::string said = p.b->ep->status_text();
+        BOOST_TEST_CONTEXT(said) BOOST_TEST(said.find(words) != std::string::npos);
+    };
+    const std::string why =
+        "a message of more than 2000 bytes (header_bytes included); raise message_bytes";
+    BOOST_TEST((p.b->ep->state() == endpoint_state::connected));
+    says(why);
+    p.a->ep->stop();
+    if (!Factory::tells_the_end)
+        return;
+    BOOST_TEST(becomes(*p.b->ep, endpoint_state::closed)); // and that stays readable
+    says("closed the connection");
+    says(why);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_receiver_says_why_it_refused_a_message)
+{
+    refusals_are_explained<softroce_endpoints>();
+    refusals_are_explained<softroce_cm_endpoints>();
+}
+
+BOOST_AUTO_TEST_CASE(a_receiver_says_that_the_mtu_is_another)
+{
+    auto configs = softroce_endpoints().make(contract_config(service_type::rc));
+    configs.first.mtu = 2048;
+    contract_end rx(configs.second, 5000, 4);
+    contract_end tx(configs.first, 5000, 4);
+    rx.post(0, 4);
+    rx.ep->start();
+    tx.ep->start();
+    tx.send(pattern(1, 10)); // fits both
+    rx.next();
+    tx.send(pattern(2, 4000));
+    BOOST_TEST((tx.next_sent().status == wc_status::success));
+    BOOST_TEST((tx.next_sent().status == wc_status::remote_error));
+    const std::string said = rx.ep->status_text();
+    BOOST_TEST_CONTEXT(said)
+    BOOST_TEST(said.find("mtu=1024; give both sides the same") != std::string::npos);
+    rx.ep->stop();
+}
+
+// UC loses what comes before its receiver is there; from start() on it is.
+BOOST_AUTO_TEST_CASE(what_is_sent_once_start_has_returned_is_heard)
+{
+    for (unsigned k = 0; k < 200; ++k) {
+        endpoint_config common = contract_config(service_type::uc);
+        common.wait = k % 2 != 0 ? wait_mode::event : wait_mode::hybrid;
+        auto configs = softroce_endpoints().make(common);
+        contract_end tx(configs.first, 100, 4);
+        tx.ep->start();
+        contract_end rx(configs.second, 100, 4);
+        rx.post(0, 4);
+        rx.ep->open(); // the pump runs, and does not know it yet
+        rx.ep->start();
+        tx.send(pattern(k, 100));
+        const completion c = rx.next();
+        BOOST_TEST((rx.stored(c) == pattern(k, 100)));
+        BOOST_TEST(!c.lost);
+    }
+}

@@ -12,6 +12,8 @@ queue_pair::queue_pair(const endpoint_config& c)
       service(c.service),
       qpn(c.qpn),
       dest_qpn(c.remote_qpn),
+      own_qkey(c.qkey),
+      dest_qkey(c.qkey),
       slots(c.recv_depth),
       completions(c.recv_depth),
       requests(c.send_depth),
@@ -37,9 +39,10 @@ void queue_pair::configure(std::uint32_t remote_qpn,
     r.message_bytes = config.message_bytes;
     r.rnr_timer = config.rnr_timer;
     r.rkey = config.rkey;
-    r.qkey = config.qkey;
+    r.qkey = own_qkey;
     r.follows_another = rx && rx->heard();
     rx.emplace(r, slots, completions, counts);
+    told = responder::refusal::none;
     rx->attach(d_ring, d_headers);
     requester_config t;
     t.service = service;
@@ -47,7 +50,7 @@ void queue_pair::configure(std::uint32_t remote_qpn,
     t.first_psn = wire::psn(psn);
     t.dest_qpn = remote_qpn;
     t.own_qpn = qpn;
-    t.qkey = config.qkey;
+    t.qkey = dest_qkey;
     t.retry_count = config.retry_count;
     t.rnr_retry = config.rnr_retry;
     t.ack_timeout_ns = config.ack_timeout_ns;

@@ -9,8 +9,10 @@
 #include "io/softroce/icrc_check.h"
 #include "io/softroce/requester.h"
 #include "io/softroce/responder.h"
+#include "io/softroce/sidr_query.h"
 #include "io/softroce/udp_socket.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -39,6 +41,8 @@ struct queue_pair {
     // Set before the queue pair is added to a device; by the pump when the CM connects.
     std::uint32_t qpn;
     std::uint32_t dest_qpn;
+    std::uint32_t own_qkey;  //!< UD: that packets to us must have
+    std::uint32_t dest_qkey; //!< UD: that the peer asks for
     wire::ip_address own_address;
     //! Unspecified: any (UC and UD only). UD: or a group.
     wire::ip_address peer_address;
@@ -58,7 +62,8 @@ struct queue_pair {
     std::optional<requester> tx; //!< never empty
     icrc_check icrc;
     std::optional<lossy_link> faults; //!< between us and the socket, if asked for
-    bool may_send = false;            //!< connected as far as this side knows
+    responder::refusal told = responder::refusal::none; //!< what status_text() says of it
+    bool may_send = false; //!< connected as far as this side knows
 
     // UD in a multicast group: each member has a socket of its own, so that the kernel
     // deals out the copies. The pump's, while the queue pair is on a device.
@@ -72,6 +77,7 @@ struct queue_pair {
     std::uint32_t mtu_limit = 4096; //!< what fits the interface and the user's wish
     std::vector<wire::ip_address> allowed; //!< peers that may connect; empty: all
     std::optional<cm_connection> cm;
+    std::optional<sidr_query> query; //!< UD, calling: instead of cm
     struct request {
         wire::ip_address from;
         wire::cm_message message;
@@ -84,13 +90,27 @@ struct queue_pair {
     //! Are data packets for this QPN expected?
     bool open_for_data() const noexcept
     {
+        if (service == service_type::ud)
+            return !uses_cm || listens || may_send;
         return !uses_cm || (cm && (cm->state() == cm_state::rep_sent ||
                                    cm->state() == cm_state::established));
     }
     //! May packets come from several peers, or from one after the other?
     bool hears_anybody() const noexcept
     {
-        return !uses_cm && (peer_address.is_unspecified() || peer_address.is_multicast());
+        return (!uses_cm || service == service_type::ud) &&
+               (peer_address.is_unspecified() || peer_address.is_multicast());
+    }
+    //! Is it on the list of peers that may connect?
+    bool allows(const wire::ip_address& from) const noexcept
+    {
+        return allowed.empty() ||
+               std::find(allowed.begin(), allowed.end(), from) != allowed.end();
+    }
+    //! Are packets from there for us?
+    bool hears(const wire::ip_address& from) const noexcept
+    {
+        return hears_anybody() ? allows(from) : from == peer_address;
     }
     //! Did the connection end, in order or not?
     bool over() const noexcept

@@ -101,7 +101,7 @@ void responder::on_request_rc(const wire::packet& p, std::int64_t now_ns) noexce
             d_counts.packets_discarded.add();
         if (!d_nak_sent) {
             d_counts.sequence_naks_sent.add();
-            refuse_rc(wire::nak_code::psn_sequence_error);
+            refuse_rc(wire::nak_code::psn_sequence_error, d_refusal);
         }
         return;
     }
@@ -109,12 +109,12 @@ void responder::on_request_rc(const wire::packet& p, std::int64_t now_ns) noexce
     // FIRST inside a message, MIDDLE outside, or SEND inside a WRITE.
     if (t.starts == d_in_message || (!t.starts && t.is_write != d_writing)) {
         d_counts.dropped_opcode.add();
-        refuse_rc(wire::nak_code::invalid_request);
+        refuse_rc(wire::nak_code::invalid_request, refusal::sequence);
         return;
     }
     if (!lengths_fit(p, t)) {
         d_counts.dropped_length.add();
-        refuse_rc(wire::nak_code::invalid_request);
+        refuse_rc(wire::nak_code::invalid_request, refusal::packet_length);
         return;
     }
     if (t.starts && !open_message(now_ns)) {
@@ -125,17 +125,19 @@ void responder::on_request_rc(const wire::packet& p, std::int64_t now_ns) noexce
     if (t.starts && t.is_write && !write_is_allowed(p)) {
         d_in_message = false;
         d_counts.dropped_access.add();
-        refuse_rc(wire::nak_code::remote_access_error);
+        refuse_rc(wire::nak_code::remote_access_error, refusal::access);
         return;
     }
     if (!accept_payload(p)) {
         d_in_message = false;
         d_counts.dropped_length.add();
-        refuse_rc(wire::nak_code::invalid_request);
+        refuse_rc(wire::nak_code::invalid_request,
+                  d_writing ? refusal::sequence : refusal::message_length);
         return;
     }
     d_counts.packets_received.add();
     ++d_expected;
+    d_refusal = refusal::none;
     d_nak_sent = false;
     d_nak_due = false;
     d_ack_due = d_ack_due || p.bth.ack_request || t.ends;
@@ -289,8 +291,10 @@ void responder::finish_message(const wire::packet& p,
     d_pushed = true;
 }
 
-void responder::refuse_rc(wire::nak_code code) noexcept
+void responder::refuse_rc(wire::nak_code code, refusal why) noexcept
 {
+    if (d_refusal == refusal::none)
+        d_refusal = why; // of what follows, the rest is out of place
     schedule_nak(wire::aeth_kind::nak, static_cast<std::uint8_t>(code));
 }
 

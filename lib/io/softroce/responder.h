@@ -99,6 +99,22 @@ public:
 
     //! Lost since the last delivered message, as far as seen.
     gap pending_gap() const noexcept;
+    //! Why the last request was refused for good (RC: NAK invalid request or remote
+    //! access error), which ends the peer's sending; none: it was not.
+    enum class refusal : std::uint8_t {
+        none,
+        message_length, //!< longer than slot_bytes() and header
+        packet_length,  //!< does not fit the MTU
+        sequence,       //!< a FIRST inside a message, a MIDDLE outside, and the like
+        access,         //!< of an RDMA WRITE
+    };
+    refusal refused() const noexcept { return d_refusal; }
+    std::uint32_t mtu() const noexcept { return d_config.mtu; }
+    //! The longest message that the slot in use takes, header included.
+    std::uint64_t most_bytes() const noexcept
+    {
+        return std::uint64_t(d_slot.bytes) + d_config.header_bytes;
+    }
     //! True from the first packet that was in its place.
     bool heard() const noexcept { return d_heard; }
 
@@ -113,7 +129,7 @@ private:
     bool accept_payload(const wire::packet& p) noexcept;
     void place(const std::byte* data, std::size_t bytes) noexcept;
     void finish_message(const wire::packet& p, const wire::opcode_traits& t) noexcept;
-    void refuse_rc(wire::nak_code code) noexcept;
+    void refuse_rc(wire::nak_code code, refusal why) noexcept;
     void schedule_nak(wire::aeth_kind kind, std::uint8_t value) noexcept;
     void drop_message(gap_reason reason) noexcept;
     gap sized(wire::psn end) const noexcept;
@@ -146,6 +162,7 @@ private:
     bool d_nak_due = false;
     bool d_nak_sent = false; // d_expected was asked for; silent until it comes
     wire::aeth d_nak;
+    refusal d_refusal = refusal::none;
 
     // UC
     gap d_lost;

@@ -6,6 +6,7 @@
 #include "core/sizes.h"
 #include "io/softroce/addresses.h"
 #include "io/softroce/endpoint_checks.h"
+#include "wire/cma.h"
 
 #include <cinttypes>
 #include <cstdio>
@@ -96,6 +97,14 @@ host_address softroce_endpoint::resolve()
             text_of(qp.own_address) + ", whose packets hold " + std::to_string(fits) +
             "; use that, or raise the interface's MTU (4200 for mtu=4096)");
     qp.mtu_limit = c.mtu != 0 ? c.mtu : fits;
+    if (qp.uses_cm && c.service == service_type::ud && c.message_bytes > qp.mtu_limit)
+        throw config_error("message_bytes=" + std::to_string(c.message_bytes) +
+                           " (header included) is longer than a datagram; the interface "
+                           "of " +
+                           text_of(qp.own_address) + " holds " +
+                           std::to_string(qp.mtu_limit) +
+                           " bytes: use that, or raise the interface's MTU (4200 for "
+                           "4096)");
     return own;
 }
 
@@ -160,6 +169,10 @@ void softroce_endpoint::open_unlocked()
         group = std::make_unique<udp_socket>(
             own, d_config.socket_buffer_bytes, true, *address);
     opened->reserve(*d_qp);
+    if (d_qp->uses_cm && d_qp->service == service_type::ud) {
+        d_qp->own_qkey = wire::cma_udp_qkey;
+        d_qp->configure(0, 0, 0, d_qp->mtu_limit, false);
+    }
     d_qp->group_socket = std::move(group);
     if (d_qp->peer_address.is_multicast())
         opened->raise_multicast_ttl(d_config.multicast_ttl);
@@ -209,8 +222,11 @@ std::size_t softroce_endpoint::poll(completion* out, std::size_t max) noexcept
 std::size_t softroce_endpoint::post_send(const send_request* requests,
                                          std::size_t n) noexcept
 {
-    if (!d_qp->uses_cm && (d_config.connect.empty() || d_config.remote_qpn == 0))
-        return 0; // receives from anybody, so there is nobody to send to
+    const bool to_nobody = d_qp->uses_cm
+                               ? d_qp->service == service_type::ud && d_qp->listens
+                               : d_config.connect.empty() || d_config.remote_qpn == 0;
+    if (to_nobody)
+        return 0; // receives from anybody
     std::lock_guard<std::mutex> lock(d_send_mutex);
     std::size_t taken = 0;
     while (taken < n && d_sends < d_config.send_depth &&

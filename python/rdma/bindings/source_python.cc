@@ -42,7 +42,7 @@ Connection
   gid_index, ib_port
                  verbs: index of the own GID (static) and port of the device; -1, 0: those
                  of the own address
-  service        rc, uc or ud. ud is static, and a message is at most mtu bytes
+  service        rc, uc or ud. ud listens or is static; a message is at most mtu bytes
   source         own address, such as 127.0.0.1
   listen         HOST[:PORT]: wait for a peer to connect (port 18515 unless given)
   connect        HOST[:PORT]: call a peer that listens; the peer's HOST if static
@@ -50,8 +50,8 @@ Connection
   qpn, psn       own queue pair number, and the first PSN that this side sends (24 bits)
   remote_qpn, remote_psn
                  the peer's. qpn given: a static connection, both sides told all numbers
-  qkey           ud: the Q_Key that both sides must give (32 bits)
-  group          ud: multicast group, such as 239.1.2.3, to receive from, too
+  qkey           ud, static: the Q_Key that both sides must give (32 bits)
+  group          ud, static: multicast group, such as 239.1.2.3, to receive from, too
   mtu            path MTU in bytes: 256, 512, 1024, 2048 or 4096; 0: what fits
                  (listen, connect), 1024 (static)
   rkey           rc, uc: R_Key with which the peer may WRITE into the ring; 0: it may not
