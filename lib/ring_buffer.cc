@@ -2,12 +2,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/sizes.h"
 #include "mem/host_ring.h"
+#include "mem/pinned_mirror.h"
 #include "mem/ring_cursor.h"
 #include "ring_client.h"
+#include "ring_device.h"
 
 #include <gnuradio/block.h>
 #include <gnuradio/block_detail.h>
 #include <gnuradio/buffer_reader.h>
+#include <gnuradio/rdma/device_block.h>
 #include <gnuradio/rdma/error.h>
 #include <gnuradio/rdma/ring_buffer.h>
 
@@ -21,12 +24,13 @@ namespace {
 
 // Four times GNU Radio's own default: a ring is there for messages and large calls.
 constexpr std::uint64_t default_ring_bytes = 256 * 1024;
+// Enough for a GPU to be worth a launch.
+constexpr std::uint64_t default_gpu_ring_bytes = 8 << 20;
 
 // GNU Radio does not say which port it makes a buffer for, so the tightest limit counts.
 // After the first start every port has one: the size that it got.
-std::uint64_t default_bytes(block* writer, std::size_t item_bytes)
+std::uint64_t default_bytes(block* writer, std::size_t item_bytes, std::uint64_t bytes)
 {
-    std::uint64_t bytes = default_ring_bytes;
     const int ports = writer ? std::max(writer->output_signature()->max_streams(), 1) : 0;
     for (int port = 0; port < ports; ++port)
         if (const long limit = writer->max_output_buffer(port); limit > 0)
@@ -58,8 +62,33 @@ host_memory(block* writer, std::size_t item_bytes, std::size_t min_items)
     mem::host_ring_config config;
     config.unit_bytes = item_bytes;
     config.min_bytes = std::max(std::uint64_t(min_items) * item_bytes,
-                                default_bytes(writer, item_bytes));
+                                default_bytes(writer, item_bytes, default_ring_bytes));
     return std::make_shared<mem::host_ring>(config);
+}
+
+// The ring of a device block, or of the ordinary block in front of one.
+std::shared_ptr<mem::ring_memory>
+gpu_memory(mem::gpu& gpu, block* writer, std::size_t item_bytes, std::size_t min_items)
+{
+    mem::gpu_ring_config config;
+    config.unit_bytes = item_bytes;
+    config.min_bytes =
+        std::max(std::uint64_t(min_items) * item_bytes,
+                 default_bytes(writer, item_bytes, default_gpu_ring_bytes));
+    return gpu.make_ring(config);
+}
+
+// Whose memory a ring between these two is; null: the host's.
+std::shared_ptr<mem::gpu> gpu_of(const std::shared_ptr<ring_client>& client,
+                                 const block_sptr& writer,
+                                 const block_sptr& owner)
+{
+    if (client)
+        return client->output_gpu();
+    auto device = std::dynamic_pointer_cast<device_block>(writer);
+    if (!device)
+        device = std::dynamic_pointer_cast<device_block>(owner);
+    return device ? device->gpu() : nullptr;
 }
 
 std::vector<buffer_sptr> outputs_of(const block_sptr& writer)
@@ -84,7 +113,9 @@ buffer_sptr ring_buffer::make_buffer(int nitems,
 {
     const std::size_t min_items = std::max(nitems, 1);
     auto client = std::dynamic_pointer_cast<ring_client>(link);
+    const std::shared_ptr<mem::gpu> gpu = gpu_of(client, link, buf_owner);
     auto memory = client ? client_ring(*client, link, sizeof_item, min_items)
+                  : gpu  ? gpu_memory(*gpu, link.get(), sizeof_item, min_items)
                          : host_memory(link.get(), sizeof_item, min_items);
     const std::uint64_t bytes = memory->first_mapping().bytes;
     if (bytes / sizeof_item > mem::ring_index::max_size)
@@ -99,6 +130,8 @@ buffer_sptr ring_buffer::make_buffer(int nitems,
                                                         downstream_lcm_nitems,
                                                         downstream_max_out_mult,
                                                         link));
+    if (gpu)
+        buffer->use_device(gpu, link);
     if (link && link == buf_owner && !link->is_set_max_noutput_items())
         link->set_max_noutput_items(static_cast<int>(buffer->bufsize()));
     if (link && link != buf_owner)
@@ -126,36 +159,120 @@ ring_buffer::ring_buffer(std::shared_ptr<mem::ring_memory> memory,
 
 ring_buffer::~ring_buffer() = default;
 
+void ring_buffer::use_device(const std::shared_ptr<mem::gpu>& gpu,
+                             const block_sptr& writer)
+{
+    auto who = ring_device::writer::host;
+    std::shared_ptr<mem::pinned_mirror> mirror;
+    if (const auto* staged = dynamic_cast<mem::staged_ring*>(d_memory.get()))
+        mirror = staged->mirror();
+    else if (std::dynamic_pointer_cast<ring_client>(writer))
+        who = ring_device::writer::direct;
+    else if (std::dynamic_pointer_cast<device_block>(writer))
+        who = ring_device::writer::device;
+    d_device = std::make_unique<ring_device>(
+        gpu, d_memory->first_mapping(), d_sizeof_item, who, mirror, writer);
+    if (who == ring_device::writer::host)
+        d_device->need_mirror();
+}
+
 int ring_buffer::space_available()
 {
     if (d_readers.empty())
         return static_cast<int>(d_bufsize);
 
     unsigned most_unread = 0;
+    const buffer_reader* last = nullptr;
     std::uint64_t slowest = UINT64_MAX;
     for (const buffer_reader* reader : d_readers) {
-        most_unread =
-            std::max(most_unread, static_cast<unsigned>(reader->items_available()));
+        const auto unread = static_cast<unsigned>(reader->items_available());
+        // A reader that joined by lock() with a history longer than the ring.
+        if (unread > d_bufsize)
+            refuse_long_history(unread);
+        if (unread >= most_unread) {
+            most_unread = unread;
+            last = reader;
+        }
         slowest = std::min(slowest, reader->nitems_read());
     }
-    // A reader that joined by lock() with a history longer than the ring.
-    if (most_unread > d_bufsize)
-        refuse_long_history(most_unread);
     // As GNU Radio's own buffer: tags go a whole buffer after the last reader passed
     // them.
     if (slowest != d_last_min_items_read) {
         prune_tags(d_last_min_items_read);
         d_last_min_items_read = slowest;
     }
-    return static_cast<int>(d_bufsize - most_unread);
+    if (d_device)
+        count_gpu_work(most_unread, last);
+    return static_cast<int>(d_bufsize - std::min(most_unread, d_bufsize));
 }
 
-void* ring_buffer::write_pointer() { return d_base + write_offset_bytes(); }
+// Adds what kernels still read and copies still carry, and has the writer woken where
+// that is what it lacks: the readers' own notices have come and gone by then.
+void ring_buffer::count_gpu_work(unsigned& most_unread, const buffer_reader*& last)
+{
+    d_device->writer_is_awake();
+    std::uint64_t most = most_unread;
+    std::uint64_t in_flight = 0;
+    for (const buffer_reader* reader : d_readers) {
+        const std::uint64_t held = d_device->held(reader, reader->nitems_read());
+        const std::uint64_t used =
+            held + static_cast<unsigned>(reader->items_available());
+        in_flight += held;
+        if (used > most || (used == most && held != 0)) {
+            most = used;
+            last = reader;
+        }
+    }
+    const std::uint64_t copying = d_device->copying(d_abs_write_offset);
+    in_flight += copying;
+    if (copying > most) {
+        most = copying;
+        last = nullptr;
+    }
+    most_unread = static_cast<unsigned>(std::min<std::uint64_t>(most, d_bufsize));
+    if (in_flight == 0)
+        return;
+    const block_sptr writer = link();
+    const auto multiple =
+        writer ? static_cast<std::uint64_t>(writer->output_multiple()) : 1;
+    const auto least =
+        writer ? static_cast<std::uint64_t>(std::max(writer->min_noutput_items(), 1)) : 1;
+    if (d_bufsize - most_unread < core::round_up(least, multiple))
+        d_device->wake_when_free(last);
+}
+
+void* ring_buffer::write_pointer()
+{
+    char* const base = d_device && d_device->who() == ring_device::writer::host
+                           ? reinterpret_cast<char*>(d_device->host_base())
+                           : d_base;
+    return base + write_offset_bytes();
+}
 
 const void* ring_buffer::_read_pointer(unsigned int read_index)
 {
-    return d_base +
+    const char* base = d_base;
+    if (d_device && d_device->host_base() && !ring_device::thread_is_device())
+        base = reinterpret_cast<const char*>(d_device->host_base());
+    return base +
            std::uint64_t(mem::ring_index(d_bufsize).offset(read_index)) * d_sizeof_item;
+}
+
+std::string ring_buffer::device() const
+{
+    return d_device ? d_device->gpu().info().tag() : "host";
+}
+
+int ring_buffer::device_error() const noexcept
+{
+    return d_device ? d_device->error() : 0;
+}
+
+void ring_buffer::serve_host_readers()
+{
+    for (const buffer_reader* reader : d_readers)
+        if (d_device && !std::dynamic_pointer_cast<device_block>(reader->link()))
+            d_device->need_mirror();
 }
 
 buffer_type ring_buffer::get_buffer_type() const { return type; }
@@ -173,6 +290,12 @@ std::uint64_t ring_buffer::ring_bytes() const noexcept
 
 unsigned ring_buffer::index_add(unsigned a, unsigned b)
 {
+    // update_write_pointer() is not virtual, and the readers see the new index as soon as
+    // it has it from here. No reader with as much as one item to pass is at this index.
+    if (d_device && b != 0 && a == d_write_index)
+        d_device->wrote(write_offset_bytes(),
+                        std::uint64_t(b) * d_sizeof_item,
+                        d_abs_write_offset + b);
     return mem::ring_index(d_bufsize).add(a, b);
 }
 
@@ -182,7 +305,10 @@ unsigned ring_buffer::index_sub(unsigned a, unsigned b)
     // next reader if that one's type differed: taken and reset here, host blocks and ring
     // blocks may read one ring.
     if (d_transfer_type != transfer_type::DEFAULT_INVALID) {
+        const bool by_host = d_transfer_type == transfer_type::DEVICE_TO_HOST;
         d_transfer_type = transfer_type::DEFAULT_INVALID;
+        if (d_device && by_host)
+            d_device->need_mirror();
         admit_reader(b);
     }
     return mem::ring_index(d_bufsize).sub(a, b);
@@ -195,8 +321,11 @@ void ring_buffer::admit_reader(unsigned preload)
     // A block's own ring still holds the last run's samples.
     if (preload != 0 && d_abs_write_offset == 0) {
         const std::uint64_t unread = std::uint64_t(preload) * d_sizeof_item;
-        d_memory->zero((write_offset_bytes() + ring_bytes() - unread) % ring_bytes(),
-                       unread);
+        const std::uint64_t at =
+            (write_offset_bytes() + ring_bytes() - unread) % ring_bytes();
+        d_memory->zero(at, unread);
+        if (d_device)
+            d_device->zero_mirror(at, unread);
     }
     if (!d_displaced.empty())
         adopt_displaced_readers();

@@ -11,6 +11,10 @@
 namespace gr {
 namespace rdma {
 
+namespace mem {
+class gpu;
+}
+
 /*!
  * \brief A block that brings the memory of its output buffer, because it registered or
  * will register it. It has one output.
@@ -42,6 +46,10 @@ public:
      */
     virtual std::shared_ptr<mem::ring_memory>
     output_ring(int port, std::size_t item_bytes, std::size_t min_items) = 0;
+    //! The GPU in whose memory that ring is; null: the host's. A mem::staged_ring is
+    //! written through its mirror, any other in place, and by whoever has finished when
+    //! the block says produce().
+    virtual std::shared_ptr<mem::gpu> output_gpu() const { return nullptr; }
 };
 
 } // namespace rdma

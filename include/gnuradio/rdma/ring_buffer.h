@@ -9,18 +9,21 @@
 #include <gnuradio/buffer_type.h>
 #include <gnuradio/rdma/api.h>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace gr {
 namespace rdma {
 
 namespace mem {
+class gpu;
 class ring_memory;
-}
+} // namespace mem
+class ring_device;
 
 /*!
  * \brief The ring as GNU Radio's buffer: double mapped, its memory registered with the
- * NIC.
+ * NIC. The memory is the host's or a GPU's.
  *
  * Give `ring_buffer::type` in an io_signature to get one. Ordinary host blocks may read
  * it beside blocks that declare it; ordinary host blocks may write it in front of blocks
@@ -33,7 +36,13 @@ class ring_memory;
  * own buffer leaves one free): indices run modulo twice the size, so full and empty
  * differ. What a reader's history sees in front of the first item is zero.
  *
- * Threads: as gr::buffer, under its mutex. Nothing here waits.
+ * In GPU memory, device blocks (device_block.h) get device pointers; ordinary blocks that
+ * read or write it get the CPU's pointers into a pinned mirror, which exists only for
+ * them. An item is free when all readers are past it and the kernels are done that they
+ * had launched by then; a writer that waits for it is woken when they are.
+ *
+ * Threads: as gr::buffer, under its mutex. Nothing here waits, but for the copy to the
+ * mirror of what is about to be seen by a host reader.
  */
 class RDMA_API ring_buffer : public gr::buffer
 {
@@ -45,7 +54,9 @@ public:
      *
      * A writer that is a ring_client brings its own memory; else a host ring of at least
      * \p nitems is made: at least 256 KiB, unless the writer limits its output buffer.
-     * The writer's max_noutput_items becomes bufsize() where nobody has set it.
+     * Where the writer or the owner is a device_block, the ring is in its GPU's memory,
+     * at least 8 MiB. The writer's max_noutput_items becomes bufsize() where nobody has
+     * set it.
      *
      * \param link the block that writes \param buf_owner the block whose type it is; not
      * the writer where a reader had the writer's ordinary buffer replaced
@@ -80,6 +91,16 @@ public:
 #pragma clang diagnostic pop
 #endif
 
+    //! Where the memory is: "host", or "cuda:0".
+    std::string device() const;
+    //! What there is of it besides, in GPU memory; else null. For device_block.
+    ring_device* on_device() const noexcept { return d_device.get(); }
+    //! Makes the mirror if a reader is no device block. For the writer, before it starts.
+    //! \throws out_of_memory, os_error, cuda_error
+    void serve_host_readers();
+    //! The first error that the GPU had on this ring's behalf, or 0. Hold mutex().
+    int device_error() const noexcept;
+
     //! Byte offset of the next item to write, in the first mapping. Hold mutex().
     std::uint64_t write_offset_bytes() const noexcept;
     //! Bytes of one mapping.
@@ -101,11 +122,14 @@ private:
                 std::uint64_t downstream_lcm_nitems,
                 std::uint32_t downstream_max_out_mult,
                 gr::block_sptr link);
+    void use_device(const std::shared_ptr<mem::gpu>& gpu, const gr::block_sptr& writer);
+    void count_gpu_work(unsigned& most_unread, const gr::buffer_reader*& slowest);
     void admit_reader(unsigned preload);
     void adopt_displaced_readers();
     void refuse_long_history(unsigned preload) const;
 
     std::shared_ptr<mem::ring_memory> d_memory;
+    std::unique_ptr<ring_device> d_device; // null in host memory
     unsigned d_max_preload = 0;
     // What the writer's ports held before this ring replaced one of them.
     std::vector<gr::buffer_sptr> d_displaced;

@@ -1,0 +1,118 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef INCLUDED_RDMA_DEVICE_BLOCK_H
+#define INCLUDED_RDMA_DEVICE_BLOCK_H
+
+#include <gnuradio/block.h>
+#include <gnuradio/rdma/api.h>
+#include <gnuradio/rdma/ring_buffer.h>
+#include <memory>
+#include <string>
+
+struct CUstream_st; // what cudaStream_t and CUstream point to
+
+namespace gr {
+namespace rdma {
+
+namespace mem {
+class gpu;
+}
+
+/*!
+ * \brief The base of a block whose work() is CUDA kernels.
+ *
+ * Derive from it, declare ring_buffer::type for the ports whose memory is the GPU's (see
+ * ring_buffer.h for how), and write device_work(): the pointers that it gets are device
+ * pointers. It puts kernels into stream(), says what it consumed and produced, and
+ * returns without waiting for them:
+ *
+ *     class scale : public gr::rdma::device_block
+ *     {
+ *     public:
+ *         scale()
+ *             : gr::block("scale",
+ *                         gr::io_signature::make(1, 1, 4, gr::rdma::ring_buffer::type),
+ *                         gr::io_signature::make(1, 1, 4, gr::rdma::ring_buffer::type)),
+ *               device_block("auto") {}
+ *         int device_work(int n, gr_vector_int&, gr_vector_const_void_star& in,
+ *                         gr_vector_void_star& out) override
+ *         {
+ *             launch_scale(in[0], out[0], n, stream());
+ *             check(cudaGetLastError(), "launch_scale");
+ *             consume_each(n);
+ *             return n;
+ *         }
+ *     };
+ *
+ * The rest is done here. A span of an input is written again only when the kernels that
+ * were in the stream when device_work() returned are done. Readers' kernels start behind
+ * the writer's. Nothing synchronises on the CPU, several calls may be in flight. Ordinary
+ * host blocks may stand in front of a device port, and behind one, beside device blocks.
+ * A port that declares no ring is host memory as ever: what kernels write there has to be
+ * waited for before device_work() returns.
+ *
+ * Threads: device_work() runs on the block's thread, on which the GPU is the current
+ * device; so it is in start(), device_start() and device_stop().
+ *
+ * A CUDA error, an exception out of device_work(), a neighbour in another memory: the
+ * block logs it with its name and ends its stream, and the flowgraph with it; failure()
+ * has the words.
+ */
+class RDMA_API device_block : virtual public gr::block
+{
+public:
+    ~device_block() override;
+
+    //! "cuda:0"
+    std::string device() const;
+    //! Why the block ended its stream; empty while all is well. Any thread.
+    std::string failure() const;
+
+    //! Derived blocks that override these call them first and last, respectively.
+    bool start() override;
+    bool stop() override;
+    int general_work(int noutput_items,
+                     gr_vector_int& ninput_items,
+                     gr_vector_const_void_star& input_items,
+                     gr_vector_void_star& output_items) final;
+
+    //! For ring_buffer.
+    const std::shared_ptr<mem::gpu>& gpu() const;
+
+protected:
+    /*!
+     * \param memory the GPU: auto (the first usable one) or cuda: with a number, UUID or
+     * PCI address
+     * \throws config_error there is no such GPU, or none that can be used; with the
+     * reason, and the GPUs that there are
+     * \throws cuda_error the driver failed
+     */
+    explicit device_block(const std::string& memory = "auto");
+
+    //! As gr::block::general_work(), on the GPU. May throw: that ends the stream.
+    virtual int device_work(int noutput_items,
+                            gr_vector_int& ninput_items,
+                            gr_vector_const_void_star& input_items,
+                            gr_vector_void_star& output_items) = 0;
+
+    //! The stream of all of the block's work: a cudaStream_t. Made non-blocking.
+    CUstream_st* stream() const;
+    //! Waits until all that is in stream() is done. \throws cuda_error
+    void synchronize();
+    //! Throws if \p code, a cudaError_t or CUresult, is not 0. \p call: what gave it.
+    //! \throws cuda_error
+    void check(int code, const char* call) const;
+
+private:
+    struct state;
+    std::unique_ptr<state> d_state;
+
+    void enter();
+    void leave() noexcept;
+    void fail(const std::string& why);
+};
+
+} // namespace rdma
+} // namespace gr
+
+#endif /* INCLUDED_RDMA_DEVICE_BLOCK_H */
