@@ -19,7 +19,8 @@ from gnuradio.grc.core.platform import Platform  # noqa: E402
 GRC = os.path.dirname(os.path.abspath(__file__))
 SYSTEM = gr.prefs().get_string("grc", "global_blocks_path", "")
 BLOCKS = {"rdma_convert": rdma.convert, "rdma_source": rdma.source,
-          "rdma_spectrometer": rdma.spectrometer}
+          "rdma_spectrometer": rdma.spectrometer, "rdma_to_device": rdma.to_device,
+          "rdma_to_host": rdma.to_host}
 
 
 class keep_log(logging.Handler):
@@ -143,6 +144,9 @@ class parameters(unittest.TestCase):
         for sample, size in dict(cu8=8, sc8=8, sc16=8, byte=4).items():
             _, _, block = errors_of("rdma_convert", sample=sample, vlen="3")
             self.assertEqual(block.sources[0].item_size, size * 3)
+        for key in ("rdma_to_host", "rdma_to_device"):
+            _, _, block = errors_of(key, sample="fc32", vlen="3")
+            self.assertEqual(block.sources[0].item_size, 8 * 3)
 
 
 DATAGRAMS = dict(connection="static", service="ud", message_bytes="1024")
@@ -171,7 +175,8 @@ class early_refusals(unittest.TestCase):
                                        dict(length="131072"), dict(vlen="0"),
                                        dict(average="0"), dict(overlap="1024"),
                                        dict(overlap="-1"), dict(rate="0")]),
-                ("rdma_convert", [dict(vlen="0")])):
+                ("rdma_convert", [dict(vlen="0")]), ("rdma_to_host", [dict(vlen="0")]),
+                ("rdma_to_device", [dict(vlen="0")])):
             for given in wrong:
                 with self.subTest(block=key, **given):
                     self.assertTrue(errors_of(key, **given)[0])
@@ -187,7 +192,10 @@ class early_refusals(unittest.TestCase):
                                  dict(DATAGRAMS, message_bytes="4096", mtu="4096")]),
                 ("rdma_spectrometer", [{}, dict(length="16"), dict(length="65536"),
                                        dict(overlap="1023"), dict(fftshift="False")]),
-                ("rdma_convert", [{}, dict(vlen="3"), dict(sample="byte")])):
+                ("rdma_convert", [{}, dict(vlen="3"), dict(sample="byte"),
+                                  dict(memory="cuda:1")]),
+                ("rdma_to_host", [{}, dict(memory="cuda:0000:17:00.0")]),
+                ("rdma_to_device", [{}, dict(sample="fc32")])):
             for given in right:
                 with self.subTest(block=key, **given):
                     self.assertEqual(errors_of(key, **given)[0], [])
@@ -201,7 +209,9 @@ class documentation(unittest.TestCase):
                                  "receive_queue_empty", "packets_lost", "socket_drops"]),
                 ("rdma_spectrometer", ["rx_gap", "rx_time", "rx_rate", "rx_freq",
                                        "frames_dropped", "samples_dropped", "spectra"]),
-                ("rdma_convert", ["rx_gap", "rx_time", "rx_buffer", "packet_len"])):
+                ("rdma_convert", ["rx_gap", "rx_time", "rx_buffer", "packet_len"]),
+                ("rdma_to_host", ["rx_gap", "rx_time", "rx_buffer", "packet_len"]),
+                ("rdma_to_device", ["rx_gap", "rx_time", "rx_buffer", "packet_len"])):
             for word in words:
                 self.assertIn(word, description(key)["documentation"])
 

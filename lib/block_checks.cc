@@ -2,8 +2,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "block_checks.h"
 
+#include "mem/gpu.h"
+
 #include <gnuradio/rdma/error.h>
 #include <limits>
+#include <string>
 
 namespace gr {
 namespace rdma {
@@ -18,14 +21,9 @@ int item_bytes(std::size_t sample_bytes, std::size_t vlen)
     return static_cast<int>(vlen * sample_bytes);
 }
 
-void check_host_memory(const std::string& memory, const char* does)
+std::shared_ptr<mem::gpu> gpu_for(const std::string& memory)
 {
-    if (memory == "auto" || memory == "host")
-        return;
-    if (memory.compare(0, 5, "cuda:") == 0)
-        throw config_error("memory='" + memory + "': this build " + does +
-                           " on the CPU only; use auto or host");
-    throw config_error("memory='" + memory + "' is no memory; use auto or host");
+    return memory == "auto" ? nullptr : mem::choose_gpu(memory);
 }
 
 } // namespace rdma

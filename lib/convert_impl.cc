@@ -3,51 +3,38 @@
 #include "convert_impl.h"
 
 #include "block_checks.h"
+#include "convert_checks.h"
 #include "dsp/convert.h"
+#include "mem/gpu.h"
+#ifdef RDMA_HAVE_CUDA
+#include "convert_device.h"
+#endif
 
 #include <algorithm>
 #include <gnuradio/io_signature.h>
-#include <gnuradio/rdma/error.h>
 
 namespace gr {
 namespace rdma {
 
-namespace {
-
-core::sample_type integers(const convert_config& config)
-{
-    const auto sample = core::parse_sample(config.sample);
-    if (sample == core::sample_type::fc32)
-        throw config_error("sample='fc32' is float already: leave the block out, or use "
-                           "cu8, sc8, sc16 or byte");
-    check_host_memory(config.memory, "converts");
-    return sample;
-}
-
-// The larger item, so its limit is vlen's.
-int output_bytes(const convert_config& config)
-{
-    return item_bytes(dsp::float_elements(integers(config)) * sizeof(float), config.vlen);
-}
-
-int input_bytes(const convert_config& config)
-{
-    output_bytes(config);
-    return item_bytes(core::sample_bytes(integers(config)), config.vlen);
-}
-
-} // namespace
-
 convert::sptr convert::make(const convert_config& config)
 {
+    // A wrong parameter is told before a GPU is looked for.
+    convert_input_bytes(config);
+    const bool on_gpu = gpu_for(config.memory) != nullptr;
+#ifdef RDMA_HAVE_CUDA
+    if (on_gpu)
+        return gnuradio::make_block_sptr<convert_device>(config);
+#else
+    (void)on_gpu; // never: it has been refused
+#endif
     return gnuradio::make_block_sptr<convert_impl>(config);
 }
 
 convert_impl::convert_impl(const convert_config& config)
     : gr::block("rdma_convert",
-                io_signature::make(1, 1, input_bytes(config)),
-                io_signature::make(1, 1, output_bytes(config))),
-      d_sample(integers(config)),
+                io_signature::make(1, 1, convert_input_bytes(config)),
+                io_signature::make(1, 1, convert_output_bytes(config))),
+      d_sample(convert_sample(config)),
       d_vlen(config.vlen)
 {
 }

@@ -72,6 +72,8 @@ CUstream_st* device_block::stream() const
     return static_cast<CUstream_st*>(d_state->stream->native());
 }
 
+mem::gpu_stream& device_block::queue() const { return *d_state->stream; }
+
 void device_block::check(int code, const char* call) const
 {
     if (code != 0)

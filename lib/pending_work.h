@@ -75,6 +75,8 @@ public:
     {
         return d_count == 0 ? nullptr : d_entries[d_first].event.get();
     }
+    //! Waits for the event that fires next; there is one. \return the driver's error code
+    int wait() noexcept { return d_entries[d_first].event->synchronize(); }
     //! The first error that released() met, or 0.
     int error() const noexcept { return d_error; }
 

@@ -121,49 +121,6 @@ result run_late(const spectrometer_config& c,
              block->frames_dropped() };
 }
 
-bool same_tags(tags a, tags b)
-{
-    const auto sort = [](tags& t) {
-        std::sort(t.begin(), t.end(), [](const gr::tag_t& x, const gr::tag_t& y) {
-            return x.offset != y.offset
-                       ? x.offset < y.offset
-                       : pmt::symbol_to_string(x.key) < pmt::symbol_to_string(y.key);
-        });
-    };
-    sort(a);
-    sort(b);
-    return a.size() == b.size() &&
-           std::equal(
-               a.begin(), a.end(), b.begin(), [](const gr::tag_t& x, const gr::tag_t& y) {
-                   return x.offset == y.offset && pmt::eqv(x.key, y.key) &&
-                          pmt::equal(x.value, y.value);
-               });
-}
-
-tags random_tags(std::mt19937& random, std::size_t items)
-{
-    tags out;
-    for (std::uint64_t at = random() % 50; at < items; at += 1 + random() % 400)
-        switch (random() % 5) {
-        case 0:
-            out.push_back(gap_tag(at));
-            break;
-        case 1:
-            out.push_back(time_tag(at, 100 + at, 0.25));
-            break;
-        case 2:
-            out.push_back(make_tag(at, "rx_rate", pmt::from_double(1000 + random() % 3)));
-            break;
-        case 3:
-            out.push_back(make_tag(at, "rx_freq", pmt::from_double(1e6 + random() % 3)));
-            break;
-        default:
-            out.push_back(make_tag(at, "packet_len", pmt::from_uint64(random() % 60)));
-            out.push_back(make_tag(at + 80, "rx_buffer", pmt::PMT_NIL));
-        }
-    return out;
-}
-
 } // namespace
 
 BOOST_AUTO_TEST_CASE(late_vectors_and_their_tags_are_those_of_the_cpu)

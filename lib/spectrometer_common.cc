@@ -149,10 +149,8 @@ int spectrometer_common::run(int noutput_items,
             d_engine->wait();
         put_out(d_engine->fetch(out + d_produced * d_length, room - d_produced));
     }
-    if (!d_engine->failure().empty()) {
-        d_logger->error("{}", d_engine->failure());
+    if (!d_engine->failure().empty())
         return WORK_DONE;
-    }
     consume_each(static_cast<int>(item - begin));
     return static_cast<int>(d_produced);
 }

@@ -43,7 +43,7 @@ protected:
     //! Item numbers start anew, and so does what hangs on them.
     void start_over();
     //! general_work(), the input where the engine wants it. Waits for the engine only if
-    //! there is nothing else to do. \return WORK_DONE too when it has failed
+    //! there is nothing else to do. \return WORK_DONE too when the engine has failed
     int run(int noutput_items, int ninput_items, const void* input, float* output);
 
 private:

@@ -2,7 +2,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "spectrometer_impl.h"
 
+#include "block_checks.h"
+#include "mem/gpu.h"
 #include "spectrometer_checks.h"
+#ifdef RDMA_HAVE_CUDA
+#include "spectrometer_device.h"
+#endif
 
 #include <gnuradio/io_signature.h>
 #include <utility>
@@ -12,6 +17,16 @@ namespace rdma {
 
 spectrometer::sptr spectrometer::make(const spectrometer_config& config)
 {
+    // A wrong parameter is told before a GPU is looked for.
+    item_bytes(config);
+    spectrum_config(config);
+    const bool on_gpu = gpu_for(config.memory) != nullptr;
+#ifdef RDMA_HAVE_CUDA
+    if (on_gpu)
+        return gnuradio::make_block_sptr<spectrometer_device>(config);
+#else
+    (void)on_gpu; // never: it has been refused
+#endif
     return gnuradio::make_block_sptr<spectrometer_impl>(config);
 }
 
@@ -39,10 +54,13 @@ int spectrometer_impl::general_work(int noutput_items,
                                     gr_vector_const_void_star& input_items,
                                     gr_vector_void_star& output_items)
 {
-    return run(noutput_items,
-               ninput_items[0],
-               input_items[0],
-               static_cast<float*>(output_items[0]));
+    const int produced = run(noutput_items,
+                             ninput_items[0],
+                             input_items[0],
+                             static_cast<float*>(output_items[0]));
+    if (!d_engine->failure().empty())
+        d_logger->error("{}", d_engine->failure());
+    return produced;
 }
 
 } // namespace rdma

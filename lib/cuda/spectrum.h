@@ -22,8 +22,8 @@ namespace cuda {
 //! How much is under way at once. The defaults suit streams.
 struct spectrum_settings {
     int device = 0;
-    //! Samples per launch of the transform, at least one transform. Larger batches are a
-    //! little faster, until what is between the steps leaves the GPU's L2 cache.
+    //! Samples per launch of the transform, at least one transform. Larger batches gain
+    //! little more (see bench_cuda_spectrum), and take more memory.
     std::size_t batch_samples = std::size_t(1) << 22;
     //! Launches whose vectors may wait for poll(), at least 1.
     unsigned in_flight = 4;

@@ -98,7 +98,7 @@ class import_itself(unittest.TestCase):
 
     def test_public_names(self):
         self.assertEqual(sorted(gnuradio.rdma.__all__), ["CudaError", "convert", "source",
-                                                            "spectrometer"])
+                                                            "spectrometer", "to_device", "to_host"])
         self.assertTrue(issubclass(gnuradio.rdma.CudaError, RuntimeError))
         self.assertEqual(gnuradio.rdma.__version__, build_info.VERSION)
 

@@ -97,6 +97,12 @@ BAD_CONVERT = [
     (dict(memory="gpu"), "memory", "gpu", "host"),
 ]
 
+BAD_COPY = [
+    (dict(sample="sc12"), "sample", "sc12", "cu8, sc8, sc16, fc32"),
+    (dict(vlen=0), "vlen", "0", "1"),
+    (dict(memory="gpu"), "memory", "gpu", "host"),
+]
+
 WRONG_TYPE = [
     (rdma.source, dict(sample=16), "sample=16 is of type int; give a str"),
     (rdma.source, dict(vlen=1.5), "vlen=1.5 is of type float; give an integer"),
@@ -131,6 +137,18 @@ class wrong_parameters(unittest.TestCase):
     def test_convert_names_parameter_value_and_remedy(self):
         for row in BAD_CONVERT:
             self.refused(rdma.convert, {}, row)
+
+    def test_copies_name_parameter_value_and_remedy(self):
+        for row in BAD_COPY:
+            self.refused(rdma.to_host, {}, row)
+            self.refused(rdma.to_device, {}, row)
+
+    def test_a_gpu_that_is_not_there_is_refused_by_name(self):
+        for make in (rdma.convert, rdma.spectrometer, rdma.to_host, rdma.to_device):
+            with self.subTest(make=make.__name__):
+                with self.assertRaises(ValueError) as raised:
+                    make(memory="cuda:GPU-00000000")
+                self.assertIn("cuda:GPU-00000000", str(raised.exception))
 
     def test_wrong_types_are_named(self):
         for make, given, expected in WRONG_TYPE:
@@ -185,6 +203,13 @@ class right_parameters(unittest.TestCase):
                     self.assertEqual(block.input_signature().sizeof_stream_item(0), size * vlen)
                     self.assertEqual(block.output_signature().sizeof_stream_item(0), out * vlen)
 
+    def test_copies_keep_the_item(self):
+        for make in (rdma.to_host, rdma.to_device):
+            block = make(sample="fc32", vlen=3, memory="host")
+            self.assertEqual(block.input_signature().sizeof_stream_item(0), 24)
+            self.assertEqual(block.output_signature().sizeof_stream_item(0), 24)
+            self.assertEqual(block.memory(), "host")
+
     def test_window_by_enumeration_number_or_name(self):
         for window in (fft.window.WIN_HAMMING, 0, "hamming", "Hamming", "WIN_HAMMING"):
             rdma.spectrometer(window=window)
@@ -208,6 +233,9 @@ class right_parameters(unittest.TestCase):
                           spectrometer.frames_dropped()), (0, 0, 0))
 
 
+BLOCKS = (rdma.source, rdma.spectrometer, rdma.convert, rdma.to_host, rdma.to_device)
+
+
 class documentation(unittest.TestCase):
     """What help() and the manual say is all there is, and nothing else."""
 
@@ -217,7 +245,7 @@ class documentation(unittest.TestCase):
             return file.read()
 
     def test_every_parameter_and_its_default(self):
-        for block in (rdma.source, rdma.spectrometer, rdma.convert):
+        for block in BLOCKS:
             parameters = re.findall(r"(\w+): \w+ = ([^,)]*)", block.__init__.__doc__)
             self.assertGreater(len(parameters), 2)
             page = self.page(block.__name__)
@@ -241,7 +269,7 @@ class documentation(unittest.TestCase):
             self.assertIn("`%s`" % name, page)
 
     def test_every_method(self):
-        for block in (rdma.source, rdma.spectrometer, rdma.convert):
+        for block in BLOCKS:
             for name in set(vars(block)) - {"__init__", "__doc__", "__module__"}:
                 if not name.startswith("_"):
                     self.assertIn("`%s(" % name, self.page(block.__name__))

@@ -15,7 +15,8 @@ namespace rdma {
 struct RDMA_API convert_config {
     std::string sample = "sc16"; //!< what comes in: cu8, sc8, sc16 or byte
     std::size_t vlen = 1;        //!< samples per item, in and out, as the source's
-    //! Where the samples live: auto or host. cuda:N is refused by builds without CUDA.
+    //! Where the samples are and the floats go: cuda: with a GPU's number, UUID or PCI
+    //! address, or host, which auto is for now.
     std::string memory = "auto";
 };
 
@@ -27,6 +28,8 @@ struct RDMA_API convert_config {
  * sample, becomes float. An item is `vlen` samples on both sides. sc8 and byte are scaled
  * by 1/128, sc16 by 1/32768, cu8 as (x - 127.5)/128; the results are exact.
  *
+ * On a GPU it is a device_block: both sides are in that GPU's memory.
+ *
  * Every tag is passed on, on the item that it came with. The zeros that rdma.source puts
  * behind a message shorter than its slot are converted like samples: packet_len, in
  * items, still says where they begin.
@@ -35,8 +38,9 @@ class RDMA_API convert : virtual public gr::block
 {
 public:
     using sptr = std::shared_ptr<convert>;
-    //! \throws config_error a parameter is wrong; named, with the value and what would be
-    //! right
+    //! \throws config_error a parameter is wrong, or names no GPU that can be used; with
+    //! the value and what would be right
+    //! \throws cuda_error the driver failed
     static sptr make(const convert_config& config);
 };
 

@@ -16,7 +16,8 @@ namespace rdma {
 
 namespace mem {
 class gpu;
-}
+class gpu_stream;
+} // namespace mem
 
 /*!
  * \brief The base of a block whose work() is CUDA kernels.
@@ -97,6 +98,8 @@ protected:
 
     //! The stream of all of the block's work: a cudaStream_t. Made non-blocking.
     CUstream_st* stream() const;
+    //! The same, for blocks of this module.
+    mem::gpu_stream& queue() const;
     //! Waits until all that is in stream() is done. \throws cuda_error
     void synchronize();
     //! Throws if \p code, a cudaError_t or CUresult, is not 0. \p call: what gave it.

@@ -29,7 +29,8 @@ struct RDMA_API spectrometer_config {
     //! Samples per second: scales density, and counts time where no rx_rate is tagged. 1
     //! counts no time.
     double rate = 1;
-    //! Where the input lives: auto or host. cuda:N is refused by builds without CUDA.
+    //! Where the input is and the work is done: cuda: with a GPU's number, UUID or PCI
+    //! address, or host, which auto is for now.
     std::string memory = "auto";
 };
 
@@ -57,6 +58,10 @@ struct RDMA_API spectrometer_config {
  * rx_gap is left out, and the stream goes on behind it without a break. A message as
  * long as the slot, whose size the last short message told, has no such end.
  *
+ * On a GPU it is a device_block, whose input is in that GPU's memory; vectors come to
+ * host memory, several launches are under way at once, and the results are those of the
+ * CPU within 1e-4 relative. There, where the input is cut may change last bits.
+ *
  * Output tags, each on the vector that holds the sample it is about:
  * - rx_time, (whole seconds, fraction) of the vector's first sample, where the stream
  *   states a time, and a rate (rx_rate, else `rate` if it is not 1) to count on from it.
@@ -72,8 +77,9 @@ class RDMA_API spectrometer : virtual public gr::block
 public:
     using sptr = std::shared_ptr<spectrometer>;
 
-    //! \throws config_error a parameter is wrong; named, with the value and what would be
-    //! right
+    //! \throws config_error a parameter is wrong, or names no GPU that can be used; with
+    //! the value and what would be right
+    //! \throws cuda_error the driver failed
     static sptr make(const spectrometer_config& config);
 
     //! Spectra produced. Any thread.

@@ -9,6 +9,8 @@ namespace py = pybind11;
 void bind_convert(py::module_& m);
 void bind_source(py::module_& m);
 void bind_spectrometer(py::module_& m);
+void bind_to_device(py::module_& m);
+void bind_to_host(py::module_& m);
 
 PYBIND11_MODULE(rdma_python, m)
 {
@@ -18,4 +20,6 @@ PYBIND11_MODULE(rdma_python, m)
     bind_convert(m);
     bind_source(m);
     bind_spectrometer(m);
+    bind_to_device(m);
+    bind_to_host(m);
 }

@@ -1,0 +1,48 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef INCLUDED_RDMA_SPECTROMETER_DEVICE_H
+#define INCLUDED_RDMA_SPECTROMETER_DEVICE_H
+
+#include "gpu_spectrum_engine.h"
+#include "ring_client.h"
+#include "spectrometer_common.h"
+
+#include <gnuradio/rdma/device_block.h>
+
+#include <memory>
+
+namespace gr {
+namespace rdma {
+
+/*
+ * The spectrometer on a GPU. Vectors come back to host memory, so the output is a host
+ * ring of our own: an output that declared no ring would hide from GNU Radio up
+ * to 3.10.12 that the input is one.
+ */
+class spectrometer_device : public spectrometer_common,
+                            public device_block,
+                            public ring_client
+{
+public:
+    explicit spectrometer_device(const spectrometer_config& config);
+
+    std::shared_ptr<mem::ring_memory>
+    output_ring(int port, std::size_t item_bytes, std::size_t min_items) override;
+
+    bool start() override;
+    bool stop() override;
+    int device_work(int noutput_items,
+                    gr_vector_int& ninput_items,
+                    gr_vector_const_void_star& input_items,
+                    gr_vector_void_star& output_items) override;
+
+private:
+    const dsp::spectrum_config d_config;
+    std::shared_ptr<mem::ring_memory> d_ring;
+    std::unique_ptr<gpu_engine> d_engine; // of one run
+};
+
+} // namespace rdma
+} // namespace gr
+
+#endif /* INCLUDED_RDMA_SPECTROMETER_DEVICE_H */

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Flowgraphs on a GPU, from Python: what it gives beside the CPU."""
+
+import unittest
+
+import numpy as np
+from gnuradio import blocks, gr, rdma
+
+from qa_helper import skip
+
+try:
+    GPU = rdma.to_host(memory="cuda:0").memory()
+except (ValueError, rdma.CudaError) as error:
+    skip("gpu", error)
+
+RAW = np.random.default_rng(3).integers(-32768, 32767, 2 * 5000000, np.int16)  # 20 MB
+
+
+def run(*chain):
+    top = gr.top_block()
+    top.connect(blocks.vector_source_b(RAW.view(np.uint8), False, 4), *chain)
+    top.run()
+
+
+class gpu(unittest.TestCase):
+    def test_bytes_come_back_as_they_went(self):
+        sink = blocks.vector_sink_b(4)
+        run(rdma.to_device(memory=GPU), rdma.to_host(memory=GPU), sink)
+        np.testing.assert_array_equal(np.array(sink.data(), np.uint8).view(np.int16), RAW)
+
+    def test_floats_are_exact(self):
+        sink = blocks.vector_sink_c()
+        run(rdma.convert(sample="sc16", memory=GPU), sink)
+        np.testing.assert_array_equal(np.array(sink.data(), np.complex64).view(np.float32),
+                                      RAW.astype(np.float32) / 32768)
+
+    def test_spectra_are_those_of_the_cpu(self):
+        spectra = {}
+        for memory in ("host", GPU):
+            block = rdma.spectrometer(length=1024, average=100, memory=memory)
+            sink = blocks.vector_sink_f(1024)
+            run(block, sink)
+            spectra[memory] = np.array(sink.data())
+            self.assertEqual(block.spectra(), 5000000 // 102400)
+        self.assertEqual(len(spectra[GPU]), 1024 * (5000000 // 102400))
+        np.testing.assert_allclose(spectra[GPU], spectra["host"], rtol=1e-4)
+
+    def test_two_readers_of_one_gpu_ring(self):
+        # One on the GPU, and an ordinary one, of the same samples.
+        top = gr.top_block()
+        source = blocks.vector_source_b(RAW.view(np.uint8), False, 4)
+        there = rdma.to_device(memory=GPU)
+        spectra, samples = blocks.vector_sink_f(1024), blocks.vector_sink_b(4)
+        top.connect(source, there, rdma.spectrometer(memory=GPU, average=10), spectra)
+        top.connect(there, samples)
+        top.run()
+        np.testing.assert_array_equal(np.array(samples.data(), np.uint8).view(np.int16), RAW)
+        self.assertEqual(len(spectra.data()), 1024 * (5000000 // 10240))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
