@@ -39,6 +39,7 @@ OWNED = {
     r"boost/": ("apps/", "lib/testing/"),
     r"spdlog/|fmt/": ("apps/",),
 }
+TESTS = ("qa_", "bench_verbs")  # these may include anything
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', re.M)
 # The installed headers see the standard library, GNU Radio and themselves, nothing else.
 PUBLIC = re.compile(r"gnuradio/|pmt/|volk/volk_alloc|[a-z_]+$")
@@ -47,7 +48,7 @@ PUBLIC = re.compile(r"gnuradio/|pmt/|volk/volk_alloc|[a-z_]+$")
 def files(root):
     for top in ALL:
         for file in sorted((root / top).rglob("*")):
-            if file.suffix in {".h", ".cc", ".cu", ".cuh"} and not file.name.startswith("qa_"):
+            if file.suffix in {".h", ".cc", ".cu", ".cuh"} and not file.name.startswith(TESTS):
                 yield file
 
 

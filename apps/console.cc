@@ -23,7 +23,7 @@ bool is_ordinary(const std::string& name)
     static const std::set<std::string> ordinary = {
         "messages_received", "bytes_received", "packets_received", "messages_sent",
         "bytes_sent",        "packets_sent",   "acks_sent",        "acks_received",
-        "icrc_checked",      "gaps",           "cm_requests",
+        "icrc_checked",      "gaps",           "cm_requests",      "requests_flushed",
     };
     return ordinary.count(name) > 0;
 }

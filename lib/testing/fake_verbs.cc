@@ -185,6 +185,23 @@ void fake_verbs::fail_completion(std::uint32_t qpn,
     qp.next_vendor = vendor;
 }
 
+void fake_verbs::cut_off(std::uint32_t qpn)
+{
+    const lock l(d_world->mutex);
+    d_world->qps.at(qpn)->cut_off = true;
+    for (fake_id* id : d_world->ids)
+        if (id->qp_num == qpn && id->other) {
+            id->other->other = nullptr;
+            id->other = nullptr;
+        }
+}
+
+void fake_verbs::break_down(std::uint32_t qpn)
+{
+    const lock l(d_world->mutex);
+    d_world->to_error(*d_world->qps.at(qpn));
+}
+
 std::map<ibv_qp_state, ibv_qp_attr> fake_verbs::attributes_of(std::uint32_t qpn) const
 {
     const lock l(d_world->mutex);

@@ -78,6 +78,13 @@ public:
     //! The next completion of that queue pair number fails with this status.
     void fail_completion(std::uint32_t qpn, ibv_wc_status status, std::uint32_t vendor);
 
+    //! Its machine has lost power: whoever sends to that queue pair gets no answer, and
+    //! nobody is told that it has gone.
+    void cut_off(std::uint32_t qpn);
+
+    //! It goes into error, and nothing says why.
+    void break_down(std::uint32_t qpn);
+
     //! Attributes that a queue pair was given with the last change to each state.
     std::map<ibv_qp_state, ibv_qp_attr> attributes_of(std::uint32_t qpn) const;
     std::vector<std::uint32_t> qpns() const;

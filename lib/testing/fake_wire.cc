@@ -142,7 +142,8 @@ fake_qp* fake_world::peer_of(fake_qp& qp)
 {
     const ibv_qp_attr& a = qp.attributes[IBV_QPS_RTR];
     const auto found = qps.find(a.dest_qp_num);
-    if (found == qps.end() || found->second->qp_type != qp.qp_type)
+    if (found == qps.end() || found->second->qp_type != qp.qp_type ||
+        found->second->cut_off || qp.cut_off)
         return nullptr;
     const auto* context = reinterpret_cast<fake_context*>(found->second->context);
     return device_with(a.ah_attr.grh.dgid) == context->device ? found->second : nullptr;
@@ -208,14 +209,15 @@ bool fake_world::deliver(fake_qp& from, fake_qp& to, fake_send& s)
         const ibv_sge target = { s.wr.wr.rdma.remote_addr,
                                  static_cast<std::uint32_t>(data.size()),
                                  s.wr.wr.rdma.rkey };
+        const bool nothing = data.empty(); // needs no key
         const bool allowed =
             (to.attributes[IBV_QPS_INIT].qp_access_flags & IBV_ACCESS_REMOTE_WRITE) &&
-            covered(target, to.pd, IBV_ACCESS_REMOTE_WRITE);
+            (nothing || covered(target, to.pd, IBV_ACCESS_REMOTE_WRITE));
         if (!allowed && reliable) {
             fail_both(IBV_WC_REM_ACCESS_ERR, IBV_WC_SUCCESS);
             return true;
         }
-        if (allowed)
+        if (allowed && !nothing)
             scatter({ target }, to.pd, data);
         wc.opcode = IBV_WC_RECV_RDMA_WITH_IMM;
         if (!allowed || s.wr.opcode == IBV_WR_RDMA_WRITE) {

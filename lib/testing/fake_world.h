@@ -77,6 +77,7 @@ struct fake_qp : ibv_qp {
     std::set<std::string> groups; // multicast GIDs, as text
     ibv_wc_status next_status = IBV_WC_SUCCESS;
     std::uint32_t next_vendor = 0;
+    bool cut_off = false;
     bool error_refused = false; // a test has let the change to ERR fail
 };
 

@@ -132,7 +132,7 @@ void cm_connection::handle_event(const event_copy& e)
 {
     if (e.type == RDMA_CM_EVENT_CONNECT_REQUEST)
         return on_request(e);
-    if (e.id != d_id.get() && e.id != d_peer_id.get())
+    if (e.id != d_id.get() && e.id != d_peer_id.get() && e.id != d_caller.get())
         return; // of a peer that has been given up
     switch (e.type) {
     case RDMA_CM_EVENT_ADDR_RESOLVED:
@@ -175,7 +175,7 @@ void cm_connection::on_route()
     const endpoint_config& c = d_session.config;
     p.private_data = c.private_data.empty() ? nullptr : c.private_data.data();
     p.private_data_len = static_cast<std::uint8_t>(c.private_data.size());
-    p.retry_count = c.retry_count;
+    p.retry_count = plan_retries(c);
     p.rnr_retry_count = c.rnr_retry;
     p.qp_num = d_transport.qpn();
     errno = 0;
@@ -229,6 +229,8 @@ void cm_connection::on_request(const event_copy& e)
             return a.same_host(peer);
         }))
         return refuse(std::move(id), "not in peers");
+    if (d_peer_id && d_standing && !d_caller && !is_ud() && !d_session.over())
+        return ask_for_life(std::move(id));
     if (d_session.over() || d_peer_id)
         return refuse(std::move(id), "busy with another sender");
     if (id->verbs != d_transport.context())
@@ -290,7 +292,12 @@ void cm_connection::on_over(const event_copy& e)
 {
     const std::string words =
         cm_event_words(e.type, e.status, e.data, names_for(current()));
+    if (d_caller && e.id == d_caller.get()) { // it has waited long enough
+        d_caller.reset();
+        return;
+    }
     if (e.type == RDMA_CM_EVENT_DISCONNECTED) {
+        d_caller.reset();
         d_api.disconnect(current()); // the answer that the peer waits for
         d_standing = false;
         d_transport.to_error();
@@ -302,26 +309,17 @@ void cm_connection::on_over(const event_copy& e)
         return give_up_peer(words);
     }
     d_deadline_ns = INT64_MAX;
+    d_caller.reset();
     d_transport.to_error();
     d_session.fail(words);
-}
-
-// Listen on; what was posted for that peer is posted again.
-void cm_connection::give_up_peer(const std::string& why)
-{
-    d_session.log(core::log_level::warn, why + "; listening on");
-    d_deadline_ns = INT64_MAX;
-    d_peer_id.reset();
-    d_standing = false;
-    std::lock_guard<std::mutex> lock(d_receives.mutex);
-    d_transport.start_over();
-    d_receives.bind(true);
 }
 
 void cm_connection::on_deadline() noexcept
 {
     d_deadline_ns = INT64_MAX;
     try {
+        if (d_caller)
+            return on_answer();
         const std::string seconds =
             std::to_string(d_session.config.connect_timeout_ns / 1000000) + " ms";
         if (d_peer_id) {
@@ -345,6 +343,7 @@ void cm_connection::stop() noexcept
         d_api.disconnect(current());
     d_standing = false;
     d_deadline_ns = INT64_MAX;
+    d_caller.reset();
     d_peer_id.reset();
     d_id.reset();
     d_channel.reset();

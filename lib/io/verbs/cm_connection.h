@@ -20,8 +20,9 @@ namespace verbs {
  *
  * The queue pair is made and moved through its states here and not by librdmacm, so that
  * receives are posted before anybody can answer, and the RNR timer and the retries are
- * set on purpose. Listening, one peer is taken at a time (UD: any number); one that never
- * completes its handshake gives way to the next.
+ * set on purpose. Listening, one peer is taken at a time (UD: any number). One that never
+ * completes its handshake gives way to the next, and so does one that sends and is dead:
+ * a caller that finds the place taken makes us ask its holder for a sign of life.
  *
  * Not thread-safe: open() and start() by who opens; then the watcher alone, until it has
  * ended; then stop().
@@ -76,6 +77,9 @@ private:
     void refuse(id_handle id, const std::string& why);
     void on_established(const event_copy& e);
     void on_over(const event_copy& e);
+    void ask_for_life(id_handle caller);
+    void on_answer();
+    void replace_peer();
     void give_up_peer(const std::string& why);
     void stand();
     connection_names names_for(const rdma_cm_id* id) const;
@@ -97,8 +101,10 @@ private:
     event_channel_handle d_channel;
     id_handle d_id;      // calls, or listens
     id_handle d_peer_id; // listening: the peer's
+    id_handle d_caller;  // waits for the peer's place
     std::int64_t d_deadline_ns = INT64_MAX;
-    bool d_standing = false; // a goodbye is due
+    std::int64_t d_ask_until_ns = 0; // no word until then: it cannot be dead
+    bool d_standing = false;         // a goodbye is due
 };
 
 } // namespace verbs

@@ -99,9 +99,9 @@ queue_plan plan_queues(const endpoint_config& config, const device_facts& facts)
     const ibv_device_attr& limits = facts.device.orig_attr;
     queue_plan plan;
     plan.recv_requests = config.recv_depth;
-    plan.send_requests = config.send_depth;
+    plan.send_requests = config.send_depth + 1; // and one that asks for a sign of life
     plan.recv_entries = config.recv_depth;
-    plan.send_entries = config.send_depth;
+    plan.send_entries = plan.send_requests;
     plan.recv_pieces = 1 + (config.header_bytes != 0 ? 1 : 0) +
                        (config.service == service_type::ud ? 1 : 0);
     check_depth("recv_depth",
@@ -111,16 +111,19 @@ queue_plan plan_queues(const endpoint_config& config, const device_facts& facts)
                 facts);
     check_depth("send_depth",
                 config.send_depth,
-                static_cast<std::uint64_t>(std::max(limits.max_qp_wr, 0)),
-                "max_qp_wr",
+                static_cast<std::uint64_t>(std::max(limits.max_qp_wr - 1, 0)),
+                "max_qp_wr less one",
                 facts);
-    for (const auto& depth : { std::make_pair("recv_depth", config.recv_depth),
-                               std::make_pair("send_depth", config.send_depth) })
-        check_depth(depth.first,
-                    depth.second,
-                    static_cast<std::uint64_t>(std::max(limits.max_cqe, 0)),
-                    "max_cqe",
-                    facts);
+    check_depth("recv_depth",
+                config.recv_depth,
+                static_cast<std::uint64_t>(std::max(limits.max_cqe, 0)),
+                "max_cqe",
+                facts);
+    check_depth("send_depth",
+                config.send_depth,
+                static_cast<std::uint64_t>(std::max(limits.max_cqe - 1, 0)),
+                "max_cqe less one",
+                facts);
     if (static_cast<int>(plan.recv_pieces) > limits.max_sge)
         throw config_error("header_bytes=" + std::to_string(config.header_bytes) +
                            " needs " + std::to_string(plan.recv_pieces) +

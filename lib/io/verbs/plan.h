@@ -55,6 +55,21 @@ ibv_mtu mtu_code(std::uint32_t bytes) noexcept;
 //! Code of the local ACK time-out (4.096 us x 2^code) that is at least \p ns: 1 to 31.
 std::uint8_t ack_timeout_code(std::int64_t ns) noexcept;
 
+//! What a queue pair is given as its retry count: at most 6, because rxe takes 7 for "for
+//! ever", as if it were the count of RNR retries, and would never notice that a peer
+//! died.
+constexpr std::uint8_t plan_retries(const endpoint_config& config) noexcept
+{
+    return config.retry_count < 6 ? config.retry_count : std::uint8_t(6);
+}
+
+//! By then a reliable queue pair with these settings has given up a peer that does not
+//! answer; devices stretch the time-out.
+constexpr std::int64_t retry_limit_ns(const endpoint_config& config) noexcept
+{
+    return 8 * config.ack_timeout_ns * (config.retry_count + 1);
+}
+
 //! One row of a device's GID table.
 struct gid_row {
     std::string device;

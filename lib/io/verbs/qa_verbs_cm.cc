@@ -218,6 +218,53 @@ BOOST_FIXTURE_TEST_CASE(a_second_caller_is_refused_and_the_first_stays, fake_cas
     BOOST_TEST(p.b.ep->counters().cm_requests.value() == 2u);
 }
 
+BOOST_FIXTURE_TEST_CASE(a_dead_peer_gives_way_to_the_next_caller, fake_case)
+{
+    log_lines log;
+    io::endpoint_config c = listens();
+    c.log = log.sink();
+    pair_of_ends p(c);
+    p.start();
+    BOOST_TEST(p.works()); // slot 0
+    BOOST_TEST(p.a.send(pattern(1, 700)));
+    BOOST_TEST((p.a.next_sent().status == io::wc_status::success));
+    world.cut_off(world.qpns()[1]); // a's, with a message that nobody has polled yet
+    contract_end second(calls(), 1000, 4);
+    second.ep->start();
+    BOOST_TEST(second.send(pattern(2, 800)));
+    const io::completion last = p.b.next();
+    BOOST_TEST(last.cookie == 1u);
+    BOOST_TEST((p.b.stored(last) == pattern(1, 700)));
+    const io::completion first = p.b.next();
+    BOOST_TEST(first.cookie == 2u); // the slots go on in order
+    BOOST_TEST((p.b.stored(first) == pattern(2, 800)));
+    BOOST_TEST((first.lost.reason == io::gap_reason::reconnect));
+    BOOST_TEST(first.sequence == 0u);
+    BOOST_TEST(becomes(*second.ep, endpoint_state::connected));
+    BOOST_TEST(becomes(*p.b.ep, endpoint_state::connected));
+    BOOST_TEST(second.send(pattern(3, 10)));
+    const io::completion next = p.b.next();
+    BOOST_TEST(next.cookie == 3u);
+    BOOST_TEST(!next.lost);
+    BOOST_TEST(p.b.ep->counters().cm_replaced.value() == 1u);
+    BOOST_TEST(p.b.ep->counters().gaps.value() == 1u);
+    BOOST_TEST(holds(log.text(), { "192.0.2.1", "no longer answers" }));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_listener_that_sends_stays_with_its_peer, fake_case)
+{
+    pair_of_ends p;
+    p.start();
+    p.a.post(0, 1);
+    BOOST_TEST(p.b.send(pattern(1, 10)));
+    p.a.next();
+    contract_end second(calls(), 1000, 4);
+    second.ep->start();
+    BOOST_TEST(fails(second));
+    BOOST_TEST(holds(second.ep->status_text(), { "busy with another peer" }));
+    BOOST_TEST(p.works());
+}
+
 BOOST_FIXTURE_TEST_CASE(a_path_mtu_that_does_not_fit_is_refused, fake_case)
 {
     fake_verbs::device_options small;

@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(queues_hold_what_may_be_outstanding)
     const queue_plan p = plan_queues(c, facts());
     BOOST_TEST(p.recv_requests == 400u);
     BOOST_TEST(p.recv_entries >= p.recv_requests);
-    BOOST_TEST(p.send_requests == 7u);
+    BOOST_TEST(p.send_requests == 8u); // one for a sign of life
     BOOST_TEST(p.send_entries >= p.send_requests);
     BOOST_TEST(p.recv_pieces == 1u);
     c.header_bytes = 1;
@@ -115,11 +115,12 @@ BOOST_AUTO_TEST_CASE(depths_beyond_the_device_are_refused)
     BOOST_TEST(holds(refusal([&] { plan_queues(c, facts()); }),
                      { "recv_depth=501", "max_cqe", "500" }));
     c.recv_depth = 500;
-    c.send_depth = 1001;
-    BOOST_TEST(holds(refusal([&] { plan_queues(c, facts()); }), { "send_depth=1001" }));
-    c.send_depth = 501;
-    BOOST_TEST(holds(refusal([&] { plan_queues(c, facts()); }), { "max_cqe" }));
+    c.send_depth = 1000;
+    BOOST_TEST(holds(refusal([&] { plan_queues(c, facts()); }),
+                     { "send_depth=1000", "max_qp_wr less one", "999" }));
     c.send_depth = 500;
+    BOOST_TEST(holds(refusal([&] { plan_queues(c, facts()); }), { "max_cqe" }));
+    c.send_depth = 499;
     c.service = service_type::ud;
     c.header_bytes = 10;
     BOOST_TEST(holds(refusal([&] { plan_queues(c, facts()); }),
@@ -151,6 +152,16 @@ BOOST_AUTO_TEST_CASE(ack_timeouts_are_at_least_what_was_asked)
     BOOST_TEST(ack_timeout_code(8193) == 2);
     BOOST_TEST(ack_timeout_code(67000000) == 14); // 67.1 ms
     BOOST_TEST(ack_timeout_code(INT64_MAX) == 31);
+}
+
+BOOST_AUTO_TEST_CASE(retries_end_on_every_device)
+{
+    endpoint_config c;
+    BOOST_TEST(plan_retries(c) == 6); // 7 is for ever on rxe
+    c.retry_count = 2;
+    BOOST_TEST(plan_retries(c) == 2);
+    c.ack_timeout_ns = 1000;
+    BOOST_TEST(retry_limit_ns(c) == 24000);
 }
 
 BOOST_AUTO_TEST_CASE(the_gid_is_the_interfaces_own_address_as_roce_v2)

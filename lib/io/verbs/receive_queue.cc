@@ -148,6 +148,8 @@ void receive_queue::complete(const work_completion& wc) noexcept
 {
     if (d_finished == d_posted || wc.wr_id >> life_shift != d_life)
         return;
+    if (wc.status == IBV_WC_WR_FLUSH_ERR && d_keep_flushed)
+        return;
     completion c;
     c.cookie = d_slots[d_finished % d_slots.size()].cookie;
     c.time_ns = wc.time_ns;
@@ -157,6 +159,9 @@ void receive_queue::complete(const work_completion& wc) noexcept
         deliver(c, wc);
     } else if (wc.status == IBV_WC_WR_FLUSH_ERR) {
         d_session.counts.requests_flushed.add();
+        if (!d_session.over() && !d_session.stopped.load() &&
+            !d_session.broken.exchange(true))
+            d_session.watcher.wake();
     } else {
         // rxe has no length error for a receive. Its others cannot be: the slot was
         // checked before it was posted.
@@ -186,11 +191,25 @@ void receive_queue::deliver(completion& c, const work_completion& wc) noexcept
         c.header_bytes = std::min(c.bytes, d_session.config.header_bytes);
     }
     c.sequence = d_sequence++;
+    if (d_gap) {
+        c.lost.reason = gap_reason::reconnect;
+        counts.gaps.add();
+        d_gap = false;
+    }
     counts.messages_received.add();
     counts.bytes_received.add(c.bytes);
     if (d_finished == d_accepted)
         counts.receive_queue_empty.add();
     d_session.heard();
+}
+
+void receive_queue::start_over() noexcept
+{
+    harvest(); // what the old peer had sent is part of the stream
+    d_keep_flushed = false;
+    d_gap = true;
+    d_sequence = 0;
+    bind(true);
 }
 
 void receive_queue::finish(const completion& c) noexcept

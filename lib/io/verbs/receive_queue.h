@@ -40,6 +40,11 @@ public:
     bool harvest() noexcept;
     bool ready() const noexcept { return d_done_first != d_done_end; }
     std::size_t take(completion* out, std::size_t max) noexcept;
+    //! While a connection may come to be replaced: what its end flushes is kept, to be
+    //! posted again.
+    void keep_flushed(bool keep) noexcept { d_keep_flushed = keep; }
+    //! Another peer has the connection now: the next message stands behind a gap.
+    void start_over() noexcept;
     //! No queue pair any more: everything that is out comes back as flushed.
     void flush() noexcept;
     std::uint64_t outstanding() const noexcept { return d_accepted - d_finished; }
@@ -63,6 +68,8 @@ private:
     std::uint64_t d_accepted = 0;
     std::uint64_t d_life = 0; // of the queue pair, in the upper bits of wr_id
     bool d_bound = false;
+    bool d_keep_flushed = false;
+    bool d_gap = false; // in front of the next message
     // Completions that were not handed out yet, a ring.
     std::vector<completion> d_done;
     std::uint64_t d_done_first = 0;

@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::size_t chain = 16; // work requests in one call
 constexpr int batch = 32;
+constexpr std::uint64_t probe_id = UINT64_MAX;
 // A sender that was late catches up by no more than this.
 constexpr std::int64_t most_late_ns = 2000000;
 
@@ -40,6 +41,28 @@ void send_queue::set_peer(ah_handle ah, std::uint32_t qpn, std::uint32_t qkey) n
     d_ah = std::move(ah);
     d_remote_qpn = qpn;
     d_remote_qkey = qkey;
+}
+
+void send_queue::probe() noexcept
+{
+    if (!d_bound || d_sign == sign::pending)
+        return;
+    ibv_send_wr wr{};
+    wr.wr_id = probe_id;
+    wr.opcode = IBV_WR_RDMA_WRITE;
+    wr.send_flags = IBV_SEND_SIGNALED;
+    ibv_send_wr* refused = nullptr;
+    d_sign =
+        ibv_post_send(d_transport.qp(), &wr, &refused) == 0 ? sign::pending : sign::none;
+}
+
+void send_queue::unbind() noexcept
+{
+    work_completion stale[batch];
+    while (d_transport.send_cq.poll(stale, batch) > 0) {
+    }
+    d_bound = false;
+    d_sign = sign::none;
 }
 
 std::size_t send_queue::post(const send_request* requests, std::size_t n) noexcept
@@ -192,7 +215,7 @@ void send_queue::post_pending() noexcept
 
 bool send_queue::harvest() noexcept
 {
-    while (d_bound && d_completed != d_posted) {
+    while (d_bound && outstanding() != 0) {
         work_completion done[batch];
         const int n = d_transport.send_cq.poll(done, batch);
         if (n < 0) {
@@ -214,6 +237,10 @@ bool send_queue::harvest() noexcept
 
 void send_queue::complete(const work_completion& wc) noexcept
 {
+    if (wc.wr_id == probe_id) {
+        d_sign = wc.status == IBV_WC_SUCCESS ? sign::alive : sign::dead;
+        return;
+    }
     if (wc.wr_id < d_completed || wc.wr_id >= d_posted)
         return;
     record& r = at(wc.wr_id);
@@ -274,6 +301,7 @@ void send_queue::flush() noexcept
     flush_unposted();
     d_next_due_ns.store(INT64_MAX, std::memory_order_relaxed);
     d_bound = false;
+    d_sign = sign::none;
     d_ah.reset();
     d_pool_memory = registration();
     d_pool.clear();

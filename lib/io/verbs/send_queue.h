@@ -39,6 +39,14 @@ public:
     void bind() noexcept;
     //! The peer that datagrams go to.
     void set_peer(ah_handle ah, std::uint32_t qpn, std::uint32_t qkey) noexcept;
+    //! Ask the peer for a sign of life, a WRITE of nothing, unless that is under way.
+    void probe() noexcept;
+    enum class sign : std::uint8_t { none, pending, alive, dead };
+    //! Take what the device has finished, first.
+    sign probe_result() const noexcept { return d_sign; }
+    bool sent_anything() const noexcept { return d_accepted != 0; }
+    //! The queue pair was reset: back to where no connection stands.
+    void unbind() noexcept;
     std::size_t post(const send_request* requests, std::size_t n) noexcept;
     //! Send what is due, and take what the device has finished. \return whether take()
     //! has something
@@ -53,7 +61,10 @@ public:
     }
     //! No queue pair any more: everything that is out comes back as flushed.
     void flush() noexcept;
-    std::uint64_t outstanding() const noexcept { return d_posted - d_completed; }
+    std::uint64_t outstanding() const noexcept
+    {
+        return d_posted - d_completed + (d_sign == sign::pending ? 1 : 0);
+    }
 
 private:
     struct record {
@@ -83,6 +94,7 @@ private:
     std::uint64_t d_posted = 0;    // given to the queue pair, or failed before
     std::uint64_t d_accepted = 0;
     bool d_bound = false;
+    sign d_sign = sign::none;
     std::vector<std::byte> d_pool; // copied_bytes for each place in d_records
     registration d_pool_memory;
     ah_handle d_ah;

@@ -82,6 +82,9 @@ public:
     waker sendable; //!< for the sending thread
     waker watcher;  //!< for the thread that looks after events
     std::atomic<bool> stopped{ false };
+    //! Work came back flushed though nobody has ended the connection: the watcher finds
+    //! out why.
+    std::atomic<bool> broken{ false };
 
 private:
     mutable std::mutex d_mutex; // guards the next two, and changes of d_state

@@ -164,7 +164,10 @@ void transport::initialise()
         a.qkey = qkey();
         mask |= IBV_QP_QKEY;
     } else {
-        a.qp_access_flags = d_config.rkey != 0 ? unsigned(IBV_ACCESS_REMOTE_WRITE) : 0;
+        // A WRITE of nothing is how a peer asks for a sign of life; one of something
+        // needs the key of memory that is registered for it.
+        const bool open = d_config.rkey != 0 || d_config.service == service_type::rc;
+        a.qp_access_flags = open ? unsigned(IBV_ACCESS_REMOTE_WRITE) : 0u;
         mask |= IBV_QP_ACCESS_FLAGS;
     }
     modify(a, mask, "INIT");
@@ -252,7 +255,7 @@ int transport::connect_static(const ibv_gid& peer,
     mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
     if (service == service_type::rc) {
         a.timeout = ack_timeout_code(d_config.ack_timeout_ns);
-        a.retry_cnt = d_config.retry_count;
+        a.retry_cnt = plan_retries(d_config);
         a.rnr_retry = d_config.rnr_retry;
         mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
                 IBV_QP_MAX_QP_RD_ATOMIC;
@@ -292,7 +295,7 @@ void transport::connect_by(rdma_cm_id* id)
     if (mask & IBV_QP_TIMEOUT)
         a.timeout = ack_timeout_code(d_config.ack_timeout_ns);
     if (mask & IBV_QP_RETRY_CNT) // on the listening side these are the peer's wishes
-        a.retry_cnt = d_config.retry_count;
+        a.retry_cnt = plan_retries(d_config);
     if (mask & IBV_QP_RNR_RETRY)
         a.rnr_retry = d_config.rnr_retry;
     modify(a, mask, "RTS");

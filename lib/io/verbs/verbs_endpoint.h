@@ -76,6 +76,7 @@ private:
     std::int64_t next_deadline_ns() const noexcept;
     void on_async_event(const ibv_async_event& event) noexcept override;
     void handle_async_events() noexcept;
+    void find_out_why() noexcept;
     void on_deadlines() noexcept;
 
     void drain() noexcept;

@@ -15,15 +15,6 @@ namespace verbs {
 
 namespace {
 
-// Devices stretch the time-out by up to this.
-constexpr std::int64_t stretch = 8;
-
-// A reliable peer that retries as we do has given up by then, and cannot say so.
-std::int64_t port_patience_ns(const endpoint_config& c)
-{
-    return stretch * c.ack_timeout_ns * (c.retry_count + 1);
-}
-
 constexpr std::uint32_t bit(ibv_event_type event)
 {
     return static_cast<unsigned>(event) < 32 ? 1u << static_cast<unsigned>(event) : 0;
@@ -52,6 +43,8 @@ void verbs_endpoint::watch() noexcept
         if (fds[3].revents)
             d_member->on_events();
         handle_async_events();
+        if (d_session.broken.exchange(false))
+            find_out_why();
         on_deadlines();
     }
 }
@@ -85,8 +78,24 @@ void verbs_endpoint::on_deadlines() noexcept
         d_session.fail(text_of(d_session.names()) + ": " +
                        async_event_words(IBV_EVENT_PORT_ERR, facts.name, facts.port) +
                        " It has been down for " +
-                       std::to_string(port_patience_ns(d_config) / 1000000) + " ms");
+                       std::to_string(retry_limit_ns(d_config) / 1000000) + " ms");
     }
+}
+
+// The reason is in the other queue, which nobody may be reading.
+void verbs_endpoint::find_out_why() noexcept
+{
+    send_queue::sign sign;
+    {
+        std::lock_guard<std::mutex> lock(d_sends.mutex);
+        d_sends.harvest();
+        sign = d_sends.probe_result();
+    }
+    d_session.fail(text_of(d_session.names()) +
+                   (sign == send_queue::sign::dead
+                        ? ": the peer no longer answers"
+                        : ": the queue pair is in error, and the device has not told "
+                          "why: see the kernel log (dmesg)"));
 }
 
 // Events of all endpoints on the device come by, in the thread of any of them.
@@ -137,7 +146,7 @@ void verbs_endpoint::handle_async_events() noexcept
         d_session.log(core::log_level::warn, words(IBV_EVENT_PORT_ERR));
         d_session.set_text(words(IBV_EVENT_PORT_ERR));
         if (state() == endpoint_state::connected && d_config.service == service_type::rc)
-            d_port_limit_ns = core::monotonic_ns() + port_patience_ns(d_config);
+            d_port_limit_ns = core::monotonic_ns() + retry_limit_ns(d_config);
     }
     if (events & bit(IBV_EVENT_PORT_ACTIVE)) {
         d_session.log(core::log_level::info, words(IBV_EVENT_PORT_ACTIVE));

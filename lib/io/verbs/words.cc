@@ -77,7 +77,8 @@ std::string remedy(ibv_wc_status status, bool sending)
                "message_bytes? See its own messages";
     case IBV_WC_LOC_QP_OP_ERR:
         return sending
-                   ? "the device does not take the request: see the kernel log (dmesg)"
+                   ? "the device cannot send it: is its interface up (ip link), and is "
+                     "there a route? See the kernel log (dmesg)"
                    : "as a rule the peer's message is longer than message_bytes: make "
                      "it as long as the sender's";
     case IBV_WC_RETRY_EXC_ERR:
