@@ -24,7 +24,7 @@ MAY = {
     "testing": {"core", "wire", "mem", "io", "cuda", "dsp"},
     "fuzz": {"core", "wire", "mem", "io"},
     "(blocks)": {"core", "wire", "mem", "io", "cuda", "dsp"},
-    "(apps)": {"core", "mem", "io", "probe"},
+    "(apps)": {"core", "mem", "io", "probe", "cuda"},
 }
 ALL = ("lib/", "include/", "python/", "apps/")
 # System header -> the only places that may include it.
@@ -130,6 +130,8 @@ SAMPLES = (
     ("python/rdma/bindings/a.cc", '"core/b.h"', True),
     ("apps/send.cc", '"io/b.h"', False),
     ("apps/send.cc", '"wire/b.h"', True),
+    ("apps/bench_gpu.cc", '"cuda/b.h"', False),
+    ("apps/bench_gpu.cc", "<cuda_runtime_api.h>", True),
     ("apps/send.cc", "<sys/socket.h>", True),
     ("apps/bench_udp.cc", "<sys/socket.h>", False),
     ("lib/core/qa_a.cc", '"wire/b.h"', False),

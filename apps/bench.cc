@@ -22,7 +22,7 @@ namespace apps {
 namespace {
 
 constexpr const char* about =
-    "Usage: gr-rdma bench softroce [flags]\n\n"
+    "Usage: gr-rdma bench softroce [flags], or gr-rdma bench gpu [flags]\n\n"
     "Measures RC and UC into rdma.source over loopback, beside a bare recvmmsg() loop\n"
     "without any protocol and GNU Radio's network.udp_source: all in one run, senders\n"
     "and receivers in one process, each sender as fast as it can.";
@@ -275,14 +275,21 @@ void print_json(const bench_options& o, const std::vector<series>& all)
 
 int bench_command(const words& args, stop_signals& signals)
 {
+    if (!args.empty() && args[0] == "gpu") {
+#ifdef RDMA_HAVE_CUDA
+        return bench_gpu_command(words(args.begin() + 1, args.end()), signals);
+#else
+        throw run_error("bench gpu: this gr-rdma was built without CUDA");
+#endif
+    }
     bench_options o;
     flags f("gr-rdma bench softroce", about, examples);
     o.declare(f);
     const bool named = !args.empty() && args[0] == "softroce";
     if (!named && !(args.size() == 1 && (args[0] == "--help" || args[0] == "-h")))
-        throw usage_error(args.empty()
-                              ? "softroce is needed: gr-rdma bench softroce"
-                              : "'" + args[0] + "' is no benchmark: give softroce");
+        throw usage_error(
+            args.empty() ? "softroce or gpu is needed: gr-rdma bench softroce"
+                         : "'" + args[0] + "' is no benchmark: give softroce or gpu");
     if (!f.parse(words(args.begin() + (named ? 1 : 0), args.end()))) {
         std::printf("%s", f.help().c_str());
         return 0;

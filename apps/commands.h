@@ -23,6 +23,8 @@ int send_command(const words& args, stop_signals& signals);
 int receive_command(const words& args, stop_signals& signals);
 int spectrum_command(const words& args, stop_signals& signals);
 int bench_command(const words& args, stop_signals& signals);
+//! `bench gpu`, of the words behind it. Only in builds with CUDA.
+int bench_gpu_command(const words& args, stop_signals& signals);
 
 } // namespace apps
 } // namespace rdma

@@ -96,9 +96,15 @@ refused 1 "cannot write '$WORK/no/x.csv'" spectrum "${RX[@]}" --rate 2M --out "$
 
 refused 1 "cannot write '$WORK/no/x.png'" spectrum "${RX[@]}" --rate 2M --out "$WORK/no/x.png"
 
-refused 2 "softroce is needed" bench
-refused 2 "'verbs' is no benchmark: give softroce" bench verbs
+refused 2 "softroce or gpu is needed" bench
+refused 2 "'verbs' is no benchmark: give softroce or gpu" bench verbs
 refused 2 "--rounds='0'" bench softroce --rounds 0
+if "$GR_RDMA" bench gpu --help >/dev/null 2>&1; then
+    refused 2 "--samples='1'" bench gpu --samples 1
+    refused 2 "cuda:GPU-00000000" bench gpu --memory cuda:GPU-00000000
+else
+    refused 1 "built without CUDA" bench gpu
+fi
 refused 2 "--message-bytes='7'" bench softroce --message-bytes 7
 
 # A port in use: the address is somebody else's already.

@@ -1,5 +1,6 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cuda/bench_kernels.h"
 #include "cuda/device.h"
 #include "cuda/error.h"
 #include "cuda/memory.h"
@@ -112,6 +113,33 @@ BOOST_AUTO_TEST_CASE(more_memory_than_there_is_is_refused_in_words)
             return std::string(e.what()).find("memory of GPU 0") != std::string::npos;
         });
     BOOST_TEST(cudaPeekAtLastError() == cudaSuccess);
+}
+
+BOOST_AUTO_TEST_CASE(read_all_reads_each_word_once)
+{
+    stream work(0);
+    for (std::size_t n : { 4u, 8u, 4096u, 4100u, 1u << 20 }) {
+        std::vector<std::uint32_t> words(n);
+        std::uint32_t want = 5;
+        for (std::size_t i = 0; i < n; ++i) {
+            words[i] = static_cast<std::uint32_t>(i * 2654435761u + n);
+            want ^= words[i];
+        }
+        const device_memory data(0, n * 4), sum(0, 4);
+        std::uint32_t got = 5; // what is there stays in the sum
+        const auto s = work.ref();
+        BOOST_REQUIRE_EQUAL(copy_async(data.data(), words.data(), n * 4, s), 0);
+        BOOST_REQUIRE_EQUAL(copy_async(sum.data(), &got, 4, s), 0);
+        BOOST_REQUIRE_EQUAL(
+            launch_read_all({ data.as<std::uint32_t>(), n }, sum.as<std::uint32_t>(), s),
+            0);
+        BOOST_REQUIRE_EQUAL(copy_async(&got, sum.data(), 4, s), 0);
+        BOOST_REQUIRE_EQUAL(s.wait(), 0);
+        BOOST_TEST(got == want);
+        BOOST_TEST(launch_read_all({ data.as<std::uint32_t>(), 3 },
+                                   sum.as<std::uint32_t>(),
+                                   s) == cudaErrorInvalidValue);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(objects_move_and_leave_memory_level)

@@ -1,0 +1,321 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "bench_gpu_blocks.h"
+#include "commands.h"
+#include "console.h"
+#include "core/clock.h"
+#include "core/sizes.h"
+#include "cuda/device.h"
+#include "cuda/error.h"
+#include "machine.h"
+#include "receiving.h"
+#include "usage_error.h"
+
+#include <gnuradio/top_block.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+namespace gr {
+namespace rdma {
+namespace apps {
+
+namespace {
+
+constexpr const char* about =
+    "Usage: gr-rdma bench gpu [flags]\n\n"
+    "Measures the way of samples through GPU memory and GNU Radio's scheduler, in one "
+    "run:\n"
+    "the copy engine in a NIC's place writes messages into a ring, and a kernel reads "
+    "every byte,\n"
+    "beside the copies alone; and the time from a polled completion to a kernel that has "
+    "run,\n"
+    "beside an ordinary block that launches the same kernel.";
+constexpr const char* examples =
+    "Rates are medians of the rounds. Latencies are of an idle GPU, one message at a "
+    "time.\n";
+constexpr std::size_t message_sizes[] = {
+    64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20
+};
+constexpr std::size_t host_bytes = 256 << 20;
+
+struct gpu_options {
+    talk_options talk;
+    std::string memory = "cuda:0";
+    std::uint64_t rounds = 3;
+    std::uint64_t samples = 2000;
+    double seconds = 1;
+
+    void declare(flags& f)
+    {
+        f.group("Measurement");
+        f.text("memory", memory, "cuda:N", "the GPU: its number, UUID or PCI address");
+        f.count("rounds", rounds, 1, 1000, "times that all rates are measured in turn");
+        f.number("seconds", seconds, 0.01, 3600, "SECONDS", "of one measurement");
+        f.count("samples", samples, 10, 1000000, "messages of one latency measurement");
+        talk.declare(f);
+    }
+};
+
+double median(std::vector<double> values)
+{
+    std::sort(values.begin(), values.end());
+    const std::size_t n = values.size();
+    return n == 0 ? 0 : (values[(n - 1) / 2] + values[n / 2]) / 2;
+}
+
+double percentile_99(std::vector<double> values)
+{
+    std::sort(values.begin(), values.end());
+    return values.empty() ? 0 : values[(values.size() - 1) * 99 / 100];
+}
+
+struct rate_series {
+    std::size_t message_bytes;
+    std::vector<double> raw, ring; // bytes per second
+    double ratio() const { return median(ring) / median(raw); }
+};
+
+struct latency_series {
+    const char* path;
+    std::vector<double> microseconds;
+};
+
+//! What the measurements share.
+struct bench_gpu {
+    bench_gpu(const gpu_options& options, stop_signals& s)
+        : o(options),
+          signals(s),
+          gpu(mem::open_gpu(o.memory)),
+          device(gpu->info().ordinal),
+          host(device, host_bytes)
+    {
+        // Ordinary bytes, not zeros.
+        auto* const words = host.as<std::uint32_t>();
+        for (std::size_t i = 0; i < host_bytes / 4; ++i)
+            words[i] = static_cast<std::uint32_t>(i) * 2654435761u;
+    }
+    double raw_rate(std::size_t message_bytes);
+    double ring_rate(std::size_t message_bytes);
+    std::vector<double> latencies(bool stock);
+
+    const gpu_options& o;
+    stop_signals& signals;
+    const std::shared_ptr<mem::gpu> gpu;
+    const int device;
+    const cuda::pinned_memory host;
+};
+
+// Copies of the messages' size alone, never fewer than a group of them under way.
+double bench_gpu::raw_rate(std::size_t message_bytes)
+{
+    constexpr int group = 16;
+    cuda::use_device(device);
+    const cuda::device_memory to(device, host_bytes);
+    const cuda::stream work(device);
+    const cuda::event done[2] = { cuda::event(device), cuda::event(device) };
+    const auto until = core::monotonic_ns() + static_cast<std::int64_t>(o.seconds * 1e9);
+    const std::int64_t begin = core::monotonic_ns();
+    std::uint64_t copied = 0;
+    std::size_t at = 0;
+    for (std::size_t i = 0; core::monotonic_ns() < until; ++i) {
+        for (int k = 0; k < group; ++k) {
+            cuda::check(cuda::copy_async(to.as<std::byte>() + at,
+                                         host.as<std::byte>() + at,
+                                         message_bytes,
+                                         work.ref()),
+                        "cudaMemcpyAsync");
+            at = (at + message_bytes) % host_bytes;
+        }
+        copied += group * message_bytes;
+        cuda::check(work.ref().record(done[i % 2]), "cudaEventRecord");
+        cuda::check(done[(i + 1) % 2].wait(), "cudaEventSynchronize"); // the group before
+    }
+    cuda::check(work.ref().wait(), "cudaStreamSynchronize");
+    return double(copied) / (double(core::monotonic_ns() - begin) * 1e-9);
+}
+
+double bench_gpu::ring_rate(std::size_t message_bytes)
+{
+    const auto top = gr::make_top_block("gr-rdma bench gpu");
+    const auto source =
+        gnuradio::make_block_sptr<copy_engine_source>(gpu, host, message_bytes);
+    const auto sink = gnuradio::make_block_sptr<reading_sink>(o.memory);
+    top->connect(source, 0, sink, 0);
+    top->start();
+    const auto patience = core::monotonic_ns() + 10000000000;
+    while (sink->bytes() == 0 && core::monotonic_ns() < patience && !signals.received())
+        signals.wait(1);
+    signals.wait(100);
+    const std::int64_t t0 = core::monotonic_ns();
+    const std::uint64_t before = sink->bytes();
+    signals.wait(static_cast<int>(o.seconds * 1e3));
+    const double seconds = double(core::monotonic_ns() - t0) * 1e-9;
+    const std::uint64_t read = sink->bytes() - before;
+    top->stop();
+    top->wait();
+    if (!sink->failure().empty())
+        throw run_error(sink->failure());
+    if (read == 0 && !signals.received())
+        throw run_error("nothing came through the ring within 10 s");
+    return double(read) / seconds;
+}
+
+std::vector<double> bench_gpu::latencies(bool stock)
+{
+    latency_probe probe(device);
+    const auto top = gr::make_top_block("gr-rdma bench gpu");
+    if (stock)
+        top->connect(make_stock_source(probe), 0, make_stock_flag_sink(probe, device), 0);
+    else
+        top->connect(
+            make_completion_source(probe, gpu), 0, make_flag_sink(probe, o.memory), 0);
+    top->start();
+    std::vector<double> found;
+    constexpr std::uint32_t warm_up = 20;
+    for (std::uint32_t n = 1; n <= o.samples + warm_up && !signals.received(); ++n) {
+        probe.wanted = n;
+        const auto patience = core::monotonic_ns() + 10000000000;
+        while (probe.flag() != n && core::monotonic_ns() < patience) {
+        }
+        const std::int64_t now = core::monotonic_ns();
+        if (probe.flag() != n) {
+            probe.ended = true;
+            top->stop();
+            top->wait();
+            throw run_error("no kernel ran within 10 s");
+        }
+        if (n > warm_up)
+            found.push_back(double(now - probe.produced_ns) * 1e-3);
+        signals.wait(1); // everybody is asleep again
+    }
+    probe.ended = true;
+    top->stop();
+    top->wait();
+    return found;
+}
+
+double best_raw(const std::vector<rate_series>& rates)
+{
+    double best = 0;
+    for (const auto& s : rates)
+        best = std::max(best, median(s.raw));
+    return best;
+}
+
+void print_table(const bench_gpu& b,
+                 const std::vector<rate_series>& rates,
+                 const std::vector<latency_series>& latencies)
+{
+    const machine_description m = describe_machine();
+    std::printf("%s, %u CPUs, Linux %s, %s, load %s\n",
+                m.cpu.c_str(),
+                m.cpus,
+                m.kernel.c_str(),
+                b.gpu->info().describe().c_str(),
+                m.load.c_str());
+    std::printf("gr-rdma %s, %llu rounds of %g s, %llu messages\n\n",
+                version(),
+                static_cast<unsigned long long>(b.o.rounds),
+                b.o.seconds,
+                static_cast<unsigned long long>(b.o.samples));
+    std::printf("%10s  %14s  %22s  %5s  %s\n",
+                "message",
+                "copies alone",
+                "ring and kernel",
+                "ratio",
+                "to the best copies");
+    for (const auto& s : rates)
+        std::printf("%10s  %14s  %22s  %5.3f  %.3f\n",
+                    core::human_bytes(s.message_bytes).c_str(),
+                    human_rate(median(s.raw)).c_str(),
+                    human_rate(median(s.ring)).c_str(),
+                    s.ratio(),
+                    median(s.ring) / best_raw(rates));
+    std::printf("\n%-34s  %10s  %10s\n", "completion to kernel", "median", "99th");
+    for (const auto& s : latencies)
+        std::printf("%-34s  %7.1f us  %7.1f us\n",
+                    s.path,
+                    median(s.microseconds),
+                    percentile_99(s.microseconds));
+}
+
+void print_json(const bench_gpu& b,
+                const std::vector<rate_series>& rates,
+                const std::vector<latency_series>& latencies)
+{
+    const machine_description m = describe_machine();
+    nlohmann::ordered_json out;
+    out["command"] = "bench gpu";
+    out["version"] = version();
+    out["machine"] = { { "cpu", m.cpu },
+                       { "cpus", m.cpus },
+                       { "kernel", m.kernel },
+                       { "gpu", b.gpu->info().describe() },
+                       { "load", m.load } };
+    out["rounds"] = b.o.rounds;
+    out["seconds"] = b.o.seconds;
+    auto& of_rate = out["rates"] = nlohmann::ordered_json::array();
+    for (const auto& s : rates)
+        of_rate.push_back({ { "message_bytes", s.message_bytes },
+                            { "raw_bytes_per_second", median(s.raw) },
+                            { "ring_bytes_per_second", median(s.ring) },
+                            { "ratio", s.ratio() },
+                            { "ratio_to_best", median(s.ring) / best_raw(rates) } });
+    auto& of_time = out["latencies"] = nlohmann::ordered_json::array();
+    for (const auto& s : latencies)
+        of_time.push_back({ { "path", s.path },
+                            { "median_us", median(s.microseconds) },
+                            { "p99_us", percentile_99(s.microseconds) } });
+    std::printf("%s\n", out.dump().c_str());
+}
+
+} // namespace
+
+int bench_gpu_command(const words& args, stop_signals& signals)
+{
+    gpu_options o;
+    flags f("gr-rdma bench gpu", about, examples);
+    o.declare(f);
+    if (!f.parse(args)) {
+        std::printf("%s", f.help().c_str());
+        return 0;
+    }
+    log_to_stderr();
+    console talk(o.talk, false);
+    bench_gpu b(o, signals);
+    std::vector<rate_series> rates;
+    for (const std::size_t bytes : message_sizes)
+        rates.push_back({ bytes, {}, {} });
+    std::vector<latency_series> latencies = { { "device block, ring in GPU memory", {} },
+                                              { "gr::sync_block, ordinary buffer", {} } };
+    for (std::uint64_t round = 0; round < o.rounds && !signals.received(); ++round) {
+        talk.progress("round " + std::to_string(round + 1) + " of " +
+                      std::to_string(o.rounds));
+        for (auto& s : rates) {
+            s.raw.push_back(b.raw_rate(s.message_bytes));
+            s.ring.push_back(b.ring_rate(s.message_bytes));
+        }
+        for (std::size_t i = 0; i < latencies.size(); ++i) {
+            const auto found = b.latencies(i == 1);
+            auto& all = latencies[i].microseconds;
+            all.insert(all.end(), found.begin(), found.end());
+        }
+    }
+    talk.clear();
+    if (signals.received()) {
+        talk.note(std::string("ended=") + signals.name());
+        return 0; // a part of a comparison is none
+    }
+    if (o.talk.json)
+        print_json(b, rates, latencies);
+    else
+        print_table(b, rates, latencies);
+    return 0;
+}
+
+} // namespace apps
+} // namespace rdma
+} // namespace gr

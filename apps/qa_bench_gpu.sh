@@ -1,0 +1,21 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The benchmark of the GPU's way: all rates and both latencies, each of something.
+#   qa_bench_gpu.sh PROGRAM
+GR_RDMA=$1
+# shellcheck source=qa_loopback_common.sh
+. "$(dirname "$0")/qa_loopback_common.sh"
+"$GR_RDMA" bench gpu --json --seconds 0.1 --rounds 1 --samples 50 >"$WORK/bench" 2>"$WORK/err"
+code=$?
+if [ $code -eq 2 ] && grep -q "no NVIDIA driver\|no GPU\|no device" "$WORK/err"; then
+    echo "SKIP: $(cat "$WORK/err")"
+    case ",${RDMA_REQUIRE:-}," in *,gpu,*) exit 1 ;; esac
+    exit 77
+fi
+[ $code -eq 0 ] || fail "bench gpu ended with $code: $(cat "$WORK/err")"
+[ "$(grep -o '"ring_bytes_per_second":[1-9]' "$WORK/bench" | wc -l)" -eq 5 ] ||
+    fail "not five rates: $(cat "$WORK/bench")"
+[ "$(grep -o '"median_us":[0-9]*\.*[0-9]*' "$WORK/bench" | wc -l)" -eq 2 ] ||
+    fail "not two latencies: $(cat "$WORK/bench")"
+[ "$FAILED" -eq 0 ] && echo ok
+exit "$FAILED"
