@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <unistd.h>
 
 namespace gr {
 namespace rdma {
@@ -31,6 +32,15 @@ inline long count_descriptors()
         ++n;
     }
     return n;
+}
+
+//! Memory of this process that is in RAM.
+inline long resident_bytes()
+{
+    std::ifstream statm("/proc/self/statm");
+    long all = 0, resident = 0;
+    statm >> all >> resident;
+    return resident * ::sysconf(_SC_PAGESIZE);
 }
 
 //! Threads of this process.

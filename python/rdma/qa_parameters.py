@@ -2,13 +2,14 @@
 """Parameters as Python gives them: each wrong one is refused by name, with its value and
 with what would be right; each has a second legal value."""
 
+import errno
 import inspect
 import os
 import re
 import unittest
 
 import numpy as np
-from gnuradio import fft, gr, rdma
+from gnuradio import blocks, fft, gr, rdma
 
 STATIC = dict(source="127.5.2.1", connect="127.5.2.2", qpn=17, remote_qpn=18, service="uc")
 
@@ -234,6 +235,19 @@ class right_parameters(unittest.TestCase):
 
 
 BLOCKS = (rdma.source, rdma.spectrometer, rdma.convert, rdma.to_host, rdma.to_device)
+
+
+class no_device(unittest.TestCase):
+    @unittest.skipIf(os.path.isdir("/sys/class/infiniband") and os.listdir("/sys/class/infiniband"),
+                     "there is an RDMA device")
+    def test_verbs_says_so_when_the_flowgraph_starts(self):
+        top = gr.top_block()
+        top.connect(rdma.source(**{**STATIC, "endpoint": "verbs"}), blocks.null_sink(4))
+        for _ in range(2):  # and can be started again
+            with self.assertRaises(OSError) as raised:
+                top.start()
+            self.assertEqual(raised.exception.errno, errno.ENODEV)
+            self.assertIn("rdma link lists none", str(raised.exception))
 
 
 class documentation(unittest.TestCase):

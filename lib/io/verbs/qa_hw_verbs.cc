@@ -8,24 +8,53 @@
 #include "testing/skip.h"
 #include "testing/verbs_factories.h"
 
-using gr::rdma::testing::verbs_cm_endpoints;
-using gr::rdma::testing::verbs_endpoints;
+using namespace gr::rdma;
+using namespace gr::rdma::testing;
 
 namespace {
 
 struct needs_device {
     needs_device()
     {
-        if (gr::rdma::testing::verbs_addresses().first.empty())
-            gr::rdma::testing::skip(
-                "rdma",
-                "RDMA_TEST_DEVICE_ADDRESSES does not name two addresses on "
-                "RDMA devices");
+        if (verbs_addresses().first.empty())
+            skip("rdma",
+                 "RDMA_TEST_DEVICE_ADDRESSES does not name two addresses on "
+                 "RDMA devices");
     }
 };
 BOOST_TEST_GLOBAL_FIXTURE(needs_device);
 
 } // namespace
+
+BOOST_AUTO_TEST_SUITE(churn)
+
+// Connected, used and ended by either side in turn.
+BOOST_AUTO_TEST_CASE(five_hundred_connections_leave_nothing)
+{
+    const auto round = [](unsigned n) {
+        endpoint_pair<verbs_cm_endpoints> p(
+            contract_config(io::service_type::rc), 100, 4);
+        p.b->post(0, 4);
+        p.start();
+        p.a->send(pattern(n, 100));
+        p.b->next();
+        (n % 2 != 0 ? p.a : p.b)->ep->stop();
+    };
+    for (unsigned n = 0; n < 20; ++n)
+        round(n); // what is made once in a process
+    const long descriptors = count_descriptors();
+    const long threads = count_threads();
+    const long mappings = count_mappings();
+    const long bytes = resident_bytes();
+    for (unsigned n = 0; n < 500; ++n)
+        round(n);
+    BOOST_TEST(count_descriptors() == descriptors);
+    BOOST_TEST(count_threads() == threads);
+    BOOST_TEST(count_mappings() <= mappings + 10);
+    BOOST_TEST(resident_bytes() < bytes + (1 << 20));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
 
 RDMA_ENDPOINT_CONTRACT(verbs_endpoints)
 RDMA_ENDPOINT_CONTRACT(verbs_cm_endpoints)
