@@ -195,7 +195,7 @@ void ring_options::declare(flags& f)
              reconnect,
              { "never", "failure", "always" },
              "go on with a new connection after one that failed, or after any");
-    f.choice("memory", memory, { "auto", "host" }, "where the ring lives");
+    f.text("memory", memory, "auto|host|cuda:N", "where the ring lives");
     f.count("count",
             count,
             1,

@@ -1,5 +1,6 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+// Long file: cases of one suite, which share their few helpers.
 // Flowgraphs of device blocks on the imitated driver: whose samples are where, and when a
 // span may be written again.
 #include "qa_device_blocks.h"
@@ -306,6 +307,30 @@ BOOST_FIXTURE_TEST_CASE(a_fault_on_the_gpu_ends_the_flowgraph_with_a_name,
     BOOST_TEST(has(why, "CUDA_ERROR_ILLEGAL_ADDRESS (700)"));
     BOOST_TEST(has(why, "device_"));
     BOOST_TEST(has(why, "cuda:0 (Imitation 9000"));
+}
+
+BOOST_AUTO_TEST_CASE(a_fault_frees_a_writer_that_waits_for_the_kernel)
+{
+    for (const bool calls_back : { true, false }) {
+        on_imitated_driver one;
+        auto top = gr::make_top_block("fault in a full ring");
+        device_options o = of_total(UINT64_MAX);
+        o.item_bytes = 1 << 20;
+        auto from = make<device_source>(one.fake, o);
+        from->set_max_output_buffer(4);
+        auto to = make<device_recorder>(one.fake, o);
+        to->work.set(false);
+        top->connect(from, 0, to, 0);
+        top->start();
+        to->launched.wait(4);
+        // The writer sleeps until the reader's first event; the reader until input comes.
+        while (one.fake.calls_of("cuStreamAddCallback") == 0)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        one.fake.fault(CUDA_ERROR_ILLEGAL_ADDRESS, calls_back);
+        to->work.set(true);
+        top->wait();
+        BOOST_TEST(has(from->failure() + to->failure(), "CUDA_ERROR_ILLEGAL_ADDRESS"));
+    }
 }
 
 BOOST_FIXTURE_TEST_CASE(an_exception_in_device_work_ends_the_flowgraph,

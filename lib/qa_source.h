@@ -160,6 +160,7 @@ inline pair_config make_pair_config(const char* endpoint, std::size_t message_by
     p.source.message_bytes = message_bytes;
     p.source.buffers = 4;
     p.source.sample = "byte";
+    p.source.memory = "host";
     return p;
 }
 

@@ -311,6 +311,8 @@ unsigned ring_buffer::index_sub(unsigned a, unsigned b)
             d_device->need_mirror();
         admit_reader(b);
     }
+    if (d_device)
+        d_device->look_after_writer();
     return mem::ring_index(d_bufsize).sub(a, b);
 }
 

@@ -28,7 +28,7 @@ ring_device::ring_device(std::shared_ptr<mem::gpu> gpu,
       d_who(who),
       d_mirror(std::move(mirror)),
       d_host_base(d_mirror ? d_mirror->first_mapping().host : nullptr),
-      d_wakes(std::move(wakes)),
+      d_wake(std::make_unique<wake_ticket>(std::move(wakes))),
       d_copies(d_gpu->make_stream()),
       d_waits(d_gpu->make_stream()),
       d_ready(d_gpu->make_event()),
@@ -39,7 +39,9 @@ ring_device::ring_device(std::shared_ptr<mem::gpu> gpu,
 ring_device::~ring_device()
 {
     d_copies->synchronize();
-    d_waits->synchronize(); // on_free() has run
+    // After a fault the driver does not say whether it will call.
+    if (d_waits->synchronize() != 0 && d_wake->armed)
+        d_wake.release();
 }
 
 void ring_device::need_mirror()
@@ -160,28 +162,36 @@ void ring_device::wake_when_free(const void* key) noexcept
 {
     reader* const r = key ? find(key) : nullptr;
     const mem::gpu_event* const event = r ? r->work.next() : d_pending_copies.next();
-    if (!event || d_armed.exchange(true))
+    if (!event || d_wake->armed.exchange(true))
         return;
     d_wake_asked = true;
+    d_awaited = event;
     int code = d_waits->wait(*event);
     if (code == 0)
-        code = d_waits->notify(&ring_device::on_free, this);
+        code = d_waits->notify(*d_wake);
     if (code != 0) {
         note(code);
-        wake_writer(d_wakes, d_armed); // it asks again, and finds the error
+        d_wake->on_done(); // it asks again, and finds the error
     }
 }
 
 // On a thread of the driver's, which may neither call CUDA nor destroy what would.
-void ring_device::on_free(void* self)
+void ring_device::wake_ticket::on_done() noexcept { wake_writer(writer, armed); }
+
+void ring_device::look_after_writer() noexcept
 {
-    auto* const ring = static_cast<ring_device*>(self);
-    wake_writer(ring->d_wakes, ring->d_armed);
+    if (!d_wake->armed)
+        return;
+    const int code = d_awaited->query();
+    if (code == 0 || code == mem::gpu_not_ready)
+        return;
+    note(code);
+    d_wake->on_done();
 }
 
 void ring_device::writer_is_awake() noexcept
 {
-    if (!d_wake_asked || d_armed)
+    if (!d_wake_asked || d_wake->armed)
         return;
     d_wake_asked = false;
     rdma::finish_wakes();

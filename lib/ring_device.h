@@ -107,6 +107,9 @@ public:
 
     //! The writer is running again: let go of what woke it. To be called before it looks.
     void writer_is_awake() noexcept;
+    //! Wakes the writer if what it waits for has failed: the driver may not call then.
+    //! For readers, which GNU Radio has look for input at least four times a second.
+    void look_after_writer() noexcept;
     //! Nothing of wake_when_free() is under way any more. No mutex.
     void finish_wakes() noexcept;
 
@@ -126,7 +129,6 @@ private:
         if (code != 0 && d_error == 0)
             d_error = code;
     }
-    static void on_free(void* self);
 
     std::shared_ptr<mem::gpu> d_gpu;
     const mem::region d_ring;
@@ -134,15 +136,22 @@ private:
     const writer d_who;
     std::shared_ptr<mem::pinned_mirror> d_mirror;
     std::byte* d_host_base = nullptr;
-    std::weak_ptr<gr::block> d_wakes;
+    // What the driver's callback has: left to it for good where it may still come.
+    struct wake_ticket final : mem::gpu_callback {
+        explicit wake_ticket(std::weak_ptr<gr::block> w) : writer(std::move(w)) {}
+        void on_done() noexcept override;
+        std::weak_ptr<gr::block> writer;
+        std::atomic<bool> armed{ false }; //!< a wake is on its way
+    };
+    std::unique_ptr<wake_ticket> d_wake;
     std::unique_ptr<mem::gpu_stream> d_copies;
     std::unique_ptr<mem::gpu_stream> d_waits; //!< for wake_when_free()
     std::unique_ptr<mem::gpu_event> d_ready;  //!< behind the newest write
     pending_work d_pending_copies;
     std::vector<std::unique_ptr<reader>> d_readers;
     mem::gpu_stream* d_writer = nullptr;
-    std::atomic<bool> d_armed{ false }; //!< a wake is on its way
-    bool d_wake_asked = false;          //!< and has not been finished
+    bool d_wake_asked = false; //!< and not been finished
+    const mem::gpu_event* d_awaited = nullptr;
     int d_error = 0;
 };
 

@@ -91,11 +91,6 @@ io::endpoint_config endpoint_settings(const source_config& c)
         throw config_error("header_bytes=" + std::to_string(c.header_bytes) +
                            " is above the longest header, " +
                            std::to_string(longest_header));
-    if (c.memory != "auto" && c.memory != "host")
-        throw config_error(
-            "memory='" + c.memory +
-            "' is not possible in this build, which has host rings only; use "
-            "auto or host");
     check_rate(c.rate);
     check_freq(c.freq);
     parse_reconnect(c.reconnect);

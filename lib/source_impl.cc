@@ -4,7 +4,6 @@
 
 #include "core/clock.h"
 #include "core/sizes.h"
-#include "mem/host_ring.h"
 #include "readers.h"
 #include "source_checks.h"
 
@@ -49,6 +48,7 @@ source_impl::source_impl(const source_config& config)
       d_item_bytes(item_bytes(config, d_sample)),
       d_slot_items(slot_items(config, d_item_bytes)),
       d_endpoint_config(endpoint_settings(config)),
+      d_ring(config),
       d_tags(tag_settings(config, d_sample, d_item_bytes), alias_pmt()),
       d_reconnect(parse_reconnect(config.reconnect), !config.connect.empty())
 {
@@ -67,12 +67,12 @@ source_impl::output_ring(int, std::size_t item, std::size_t min_items)
     std::uint64_t slots = d_config.buffers;
     if (min_items * item > usual_buffer_bytes)
         slots = std::max<std::uint64_t>(slots, min_items / d_slot_items + 2);
-    if (!d_ring || d_ring->first_mapping().bytes < slots * d_config.message_bytes) {
-        d_ring = std::make_shared<mem::host_ring>(ring_config(d_config, slots));
+    if (d_ring.make(slots)) {
+        d_tags.set_device(d_ring.device());
         if (const auto endpoint = session())
             attach(*endpoint);
     }
-    return d_ring;
+    return d_ring.memory();
 }
 
 std::uint64_t source_impl::header_stride() const
@@ -107,6 +107,8 @@ int source_impl::general_work(int,
                               gr_vector_void_star&)
 {
     if (!d_buffer || !d_failure.empty())
+        return finish();
+    if (gpu_failed())
         return finish();
     if (readers_are_done(*d_buffer)) // part of a slot may fit for ever
         return WORK_DONE;
@@ -174,7 +176,8 @@ bool source_impl::deliver(const io::completion& done, std::uint64_t offset)
     m.done = done;
     m.slot = d_cursor.retire();
     m.bytes = done.bytes - done.header_bytes;
-    m.address = d_ring->first_mapping().address + m.slot * d_config.message_bytes;
+    m.address =
+        d_ring.memory()->first_mapping().address + m.slot * d_config.message_bytes;
     m.header = d_headers.data() + m.slot * header_stride();
     m.header_bytes = done.header_bytes;
     if (d_restarted && !m.done.lost)
@@ -191,13 +194,29 @@ bool source_impl::deliver(const io::completion& done, std::uint64_t offset)
                 "stream "
                 "(counter messages_odd)");
     if (whole != d_config.message_bytes)
-        d_ring->zero(m.slot * d_config.message_bytes + whole,
-                     d_config.message_bytes - whole);
+        d_ring.zero(m.slot * d_config.message_bytes + whole,
+                    d_config.message_bytes - whole);
     {
         gr::thread::scoped_lock lock(d_setlock);
         d_tags.make(m, offset, d_new_tags);
     }
     d_status.note_latency(static_cast<double>(core::realtime_ns() - done.time_ns) * 1e-3);
+    return true;
+}
+
+// An error of the GPU ends the stream: what readers get would be anything.
+bool source_impl::gpu_failed()
+{
+    int code = 0;
+    {
+        gr::thread::scoped_lock lock(*d_buffer->mutex());
+        code = d_buffer->device_error();
+    }
+    if (code == 0)
+        return false;
+    std::lock_guard<std::mutex> lock(d_mutex);
+    d_failure = d_ring.device() + " failed with " + mem::gpu_error_text(code) +
+                " while it took the stream over";
     return true;
 }
 

@@ -9,6 +9,7 @@
 #include "mem/ring_cursor.h"
 #include "reconnect_policy.h"
 #include "ring_client.h"
+#include "source_ring.h"
 #include "source_status.h"
 #include "source_tags.h"
 
@@ -40,6 +41,7 @@ public:
 
     std::shared_ptr<mem::ring_memory>
     output_ring(int port, std::size_t item_bytes, std::size_t min_items) override;
+    std::shared_ptr<mem::gpu> output_gpu() const override { return d_ring.gpu(); }
 
     bool check_topology(int ninputs, int noutputs) override;
     bool start() override;
@@ -69,6 +71,7 @@ private:
     bool deliver(const io::completion& done, std::uint64_t offset);
     int come_again();
     int finish();
+    bool gpu_failed();
     void publish_status(std::int64_t now_ns);
     void keep_totals(const io::endpoint& ended,
                      io::endpoint_state last,
@@ -81,7 +84,7 @@ private:
     const std::uint64_t d_slot_items;
     io::endpoint_config d_endpoint_config;
 
-    std::shared_ptr<mem::ring_memory> d_ring;
+    source_ring d_ring;
     std::vector<std::byte> d_headers;
 
     mutable std::mutex d_mutex; // guards the next six

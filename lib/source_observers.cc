@@ -19,6 +19,7 @@ void source_impl::publish_status(std::int64_t now_ns)
     now.state = state();
     now.status_text = status_text();
     now.description = description();
+    now.route = d_ring.route();
     message_port_pub(pmt::mp("status"), d_status.make(now));
 }
 

@@ -50,14 +50,14 @@ bool source_impl::check_topology(int, int)
 
 void source_impl::attach(io::endpoint& endpoint)
 {
-    const std::uint64_t slots = d_ring->first_mapping().bytes / d_config.message_bytes;
+    const std::uint64_t slots = d_ring.bytes() / d_config.message_bytes;
     mem::region headers;
     if (d_config.header_bytes != 0) {
         d_headers.resize(slots * header_stride());
         headers.host = d_headers.data();
         headers.bytes = d_headers.size();
     }
-    endpoint.attach(d_ring->first_mapping(), headers);
+    endpoint.attach(d_ring.writable(), headers);
 }
 
 bool source_impl::start()
@@ -78,6 +78,7 @@ void source_impl::begin()
     d_buffer = dynamic_cast<ring_buffer*>(detail()->output(0).get());
     if (!endpoint || !d_buffer)
         throw std::logic_error("start() without a checked flowgraph");
+    d_buffer->serve_host_readers();
     const std::uint64_t slots = d_buffer->bufsize() / d_slot_items;
     const std::uint64_t kept =
         (d_buffer->max_preload() + d_slot_items - 1) / d_slot_items;
@@ -98,7 +99,7 @@ void source_impl::begin()
     connect(*endpoint);
     log(core::log_level::info,
         endpoint->description() + ", ring of " + std::to_string(slots) + " x " +
-            core::human_bytes(d_config.message_bytes) + " in host memory");
+            core::human_bytes(d_config.message_bytes) + " " + d_ring.text());
 }
 
 // Nothing is posted: begin with the slot that the stream comes to next.

@@ -49,7 +49,7 @@ pmt::pmt_t source_status::make(const facts& now)
     put("gaps", number("gaps"));
     put("rnr", number("rnr_naks_sent"));
     put("queue_depth", pmt::from_uint64(now.queue_depth));
-    put("route", pmt::mp("host"));
+    put("route", pmt::mp(now.route));
     put("state", pmt::mp(now.state));
     put("status_text", pmt::mp(now.status_text));
     put("description", pmt::mp(now.description));

@@ -27,6 +27,7 @@ public:
         std::string state;
         std::string status_text;
         std::string description;
+        std::string route; //!< how messages get into the ring: host, staged, ...
     };
 
     //! Microseconds from a message's arrival to its place in the stream.

@@ -52,6 +52,8 @@ public:
     //! From the next message on. \param rate samples per second, \param freq Hz
     void set_rate(double rate) noexcept;
     void set_freq(double freq) noexcept;
+    //! Where the ring is, before the first message: "host", "cuda:0".
+    void set_device(const std::string& device) { d_config.device = device; }
 
     //! Append the tags of \p m, whose first item is number \p offset of the stream.
     void make(const message& m, std::uint64_t offset, std::vector<tag_t>& out);

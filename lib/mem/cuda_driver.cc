@@ -89,7 +89,7 @@ bool load_streams(loader& load, cuda_vmm_api& a)
            load(a.stream_destroy, "cuStreamDestroy") &&
            load(a.stream_synchronize, "cuStreamSynchronize") &&
            load(a.stream_wait_event, "cuStreamWaitEvent") &&
-           load(a.launch_host_func, "cuLaunchHostFunc") &&
+           load(a.stream_add_callback, "cuStreamAddCallback") &&
            load(a.event_create, "cuEventCreate") &&
            load(a.event_destroy, "cuEventDestroy") &&
            load(a.event_record, "cuEventRecord") && load(a.event_query, "cuEventQuery") &&

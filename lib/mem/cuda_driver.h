@@ -55,7 +55,7 @@ struct cuda_vmm_api {
     decltype(&::cuStreamDestroy) stream_destroy;
     decltype(&::cuStreamSynchronize) stream_synchronize;
     decltype(&::cuStreamWaitEvent) stream_wait_event;
-    decltype(&::cuLaunchHostFunc) launch_host_func;
+    decltype(&::cuStreamAddCallback) stream_add_callback;
     decltype(&::cuEventCreate) event_create;
     decltype(&::cuEventDestroy) event_destroy;
     decltype(&::cuEventRecord) event_record;

@@ -50,12 +50,17 @@ int cuda_stream::fill(std::uint64_t to, int value, std::size_t bytes) noexcept
         to, static_cast<unsigned char>(value), bytes, d_stream);
 }
 
-int cuda_stream::notify(void (*function)(void*), void* argument) noexcept
+// Not cuLaunchHostFunc(), which leaves the function uncalled after a fault of the device.
+int cuda_stream::notify(gpu_callback& callback) noexcept
 {
     const current_context current(d_gpu->api(), d_gpu->context());
     if (current.code() != CUDA_SUCCESS)
         return current.code();
-    return d_gpu->api().launch_host_func(d_stream, function, argument);
+    return d_gpu->api().stream_add_callback(
+        d_stream,
+        [](CUstream, CUresult, void* p) { static_cast<gpu_callback*>(p)->on_done(); },
+        &callback,
+        0);
 }
 
 int cuda_stream::synchronize() noexcept

@@ -23,7 +23,7 @@ public:
     int wait(const gpu_event& event) noexcept override;
     int copy(std::uint64_t to, std::uint64_t from, std::size_t bytes) noexcept override;
     int fill(std::uint64_t to, int value, std::size_t bytes) noexcept override;
-    int notify(void (*function)(void*), void* argument) noexcept override;
+    int notify(gpu_callback& callback) noexcept override;
     int synchronize() noexcept override;
 
 private:

@@ -106,6 +106,17 @@ private:
 
 class gpu_event;
 
+//! Called by a thread of the driver. It must not call CUDA, and be short: the stream
+//! stands still meanwhile.
+class gpu_callback
+{
+public:
+    virtual void on_done() noexcept = 0;
+
+protected:
+    ~gpu_callback() = default;
+};
+
 /*!
  * \brief A queue of work of one GPU: done in order, behind the caller's back.
  *
@@ -124,9 +135,9 @@ public:
     virtual int
     copy(std::uint64_t to, std::uint64_t from, std::size_t bytes) noexcept = 0;
     virtual int fill(std::uint64_t to, int value, std::size_t bytes) noexcept = 0;
-    //! Calls \p function on a thread of the driver when what precedes is done. It must
-    //! not call CUDA, and be short: the stream stands still meanwhile.
-    virtual int notify(void (*function)(void*), void* argument) noexcept = 0;
+    //! Calls \p callback, which must live until then, when what precedes is done, or has
+    //! failed. Not relied upon after a fault of the device: some drivers stop calling.
+    virtual int notify(gpu_callback& callback) noexcept = 0;
     //! Waits until all of it is done. \return the first error among it
     virtual int synchronize() noexcept = 0;
 };

@@ -194,16 +194,17 @@ BOOST_FIXTURE_TEST_CASE(an_event_is_done_when_the_work_before_it_is, fixture)
     // b goes on only behind a.
     std::vector<int> order;
     BOOST_TEST(b->wait(*event) == 0);
-    struct mark {
+    struct mark : gpu_callback {
+        explicit mark(std::vector<int>& o) : order(o) {}
+        void on_done() noexcept override
+        {
+            order.push_back(2);
+            reached.open();
+        }
         std::vector<int>& order;
         gate reached;
-    } m{ order, {} };
-    BOOST_TEST(b->notify(
-                   [](void* p) {
-                       static_cast<mark*>(p)->order.push_back(2);
-                       static_cast<mark*>(p)->reached.open();
-                   },
-                   &m) == 0);
+    } m(order);
+    BOOST_TEST(b->notify(m) == 0);
     order.push_back(1);
     first.open();
     m.reached.wait();

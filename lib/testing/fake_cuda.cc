@@ -379,10 +379,12 @@ CUresult memset_async(CUdeviceptr to, unsigned char value, std::size_t n, CUstre
                        [=] { std::memset(reinterpret_cast<void*>(to), value, n); });
 }
 
-CUresult launch_host_func(CUstream stream, CUhostFn function, void* argument)
+CUresult
+stream_add_callback(CUstream stream, CUstreamCallback function, void* argument, unsigned)
 {
-    ENTER("cuLaunchHostFunc", true);
-    return fake().push(stream, [=] { function(argument); });
+    ENTER("cuStreamAddCallback", true);
+    return fake().push(
+        stream, [=] { function(stream, fake().fault_code(), argument); }, true);
 }
 
 CUresult event_create(CUevent* event, unsigned)
@@ -465,7 +467,7 @@ fake_cuda::fake_cuda(std::vector<device> devices) : d_state(std::make_unique<sta
     a.stream_destroy = stream_destroy;
     a.stream_synchronize = stream_synchronize;
     a.stream_wait_event = stream_wait_event;
-    a.launch_host_func = launch_host_func;
+    a.stream_add_callback = stream_add_callback;
     a.event_create = event_create;
     a.event_destroy = event_destroy;
     a.event_record = event_record;
@@ -502,10 +504,12 @@ int fake_cuda::calls_of(const std::string& name) const
     return d_state->calls_of[name];
 }
 
-void fake_cuda::fault(CUresult code)
+void fake_cuda::fault(CUresult code, bool calls_back)
 {
     std::lock_guard<std::mutex> lock(d_state->mutex);
     d_state->fault = code;
+    d_state->calls_back = calls_back;
+    d_state->changed.notify_all();
 }
 
 std::vector<long> fake_cuda::held() const

@@ -58,8 +58,9 @@ public:
     int calls() const;
     //! Calls of the function of this name, such as "cuMemMap", since the start.
     int calls_of(const std::string& name) const;
-    //! From now all work ends with \p code, as after a kernel's fault.
-    void fault(CUresult code);
+    //! From now no work is done and all calls end with \p code, as after a kernel's
+    //! fault. \p calls_back: whether callbacks that wait in streams are still called.
+    void fault(CUresult code, bool calls_back = true);
 
     //! Contexts, reservations, allocations, mappings, streams, events, pinned ranges.
     std::vector<long> held() const;

@@ -36,7 +36,11 @@ struct fake_cuda::state {
         std::uint64_t done = 0;     //!< up to which record() the work is done
     };
     struct stream {
-        std::deque<std::function<void()>> work;
+        struct item {
+            std::function<void()> run;
+            bool is_callback;
+        };
+        std::deque<item> work;
         bool closed = false;
         bool busy = false;
         std::thread thread;
@@ -50,6 +54,7 @@ struct fake_cuda::state {
     int fail_at = -1;
     CUresult fail_code = CUDA_SUCCESS;
     CUresult fault = CUDA_SUCCESS;
+    bool calls_back = true;
     std::map<std::string, int> calls_of;
     long contexts = 0;
     std::map<CUdeviceptr, reservation> reservations;
@@ -114,33 +119,38 @@ struct fake_cuda::state {
             changed.wait(lock, [&] { return s.closed || !s.work.empty(); });
             if (s.work.empty())
                 return;
-            const std::function<void()> work = std::move(s.work.front());
+            const stream::item work = std::move(s.work.front());
             s.work.pop_front();
+            if (fault != CUDA_SUCCESS && !(work.is_callback && calls_back)) {
+                changed.notify_all(); // drain() waits for the queue to be empty
+                continue;
+            }
             s.busy = true;
             lock.unlock();
-            work();
+            work.run();
             lock.lock();
             s.busy = false;
             changed.notify_all();
         }
     }
 
-    CUresult push_unlocked(CUstream handle, std::function<void()> work)
+    CUresult
+    push_unlocked(CUstream handle, std::function<void()> work, bool is_callback = false)
     {
         const auto found = streams.find(handle);
         if (found == streams.end())
             return CUDA_ERROR_INVALID_HANDLE;
         if (fault != CUDA_SUCCESS)
             return fault;
-        found->second->work.push_back(std::move(work));
+        found->second->work.push_back({ std::move(work), is_callback });
         changed.notify_all();
         return CUDA_SUCCESS;
     }
 
-    CUresult push(CUstream handle, std::function<void()> work)
+    CUresult push(CUstream handle, std::function<void()> work, bool is_callback = false)
     {
         std::lock_guard<std::mutex> lock(mutex);
-        return push_unlocked(handle, std::move(work));
+        return push_unlocked(handle, std::move(work), is_callback);
     }
 
     void drain(CUstream handle)
@@ -182,7 +192,7 @@ struct fake_cuda::state {
     {
         std::unique_lock<std::mutex> lock(mutex);
         const std::shared_ptr<event> e = events.at(handle);
-        changed.wait(lock, [&] { return e->done == e->recorded; });
+        changed.wait(lock, [&] { return e->done == e->recorded || fault; });
     }
 
     CUresult wait_in_stream(CUstream stream, CUevent handle)
@@ -192,7 +202,7 @@ struct fake_cuda::state {
         const std::uint64_t which = e->recorded;
         return push_unlocked(stream, [this, e, which] {
             std::unique_lock<std::mutex> inner(mutex);
-            changed.wait(inner, [&] { return e->done >= which; });
+            changed.wait(inner, [&] { return e->done >= which || fault; });
         });
     }
 
