@@ -2,8 +2,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "block_checks.h"
 
-#include "mem/gpu.h"
-
 #include <gnuradio/rdma/error.h>
 #include <limits>
 #include <string>
@@ -19,11 +17,6 @@ int item_bytes(std::size_t sample_bytes, std::size_t vlen)
                            " is no number of samples per item; use 1 to " +
                            std::to_string(most));
     return static_cast<int>(vlen * sample_bytes);
-}
-
-std::shared_ptr<mem::gpu> gpu_for(const std::string& memory)
-{
-    return memory == "auto" ? nullptr : mem::choose_gpu(memory);
 }
 
 } // namespace rdma

@@ -6,6 +6,7 @@
 #include <gnuradio/blocks/vector_sink.h>
 #include <gnuradio/blocks/vector_source.h>
 #include <gnuradio/rdma/error.h>
+#include <gnuradio/rdma/spectrometer.h>
 #include <gnuradio/rdma/to_device.h>
 #include <gnuradio/rdma/to_host.h>
 #include <gnuradio/top_block.h>
@@ -211,6 +212,36 @@ BOOST_FIXTURE_TEST_CASE(all_is_given_back, on_imitated_driver)
         for (const long n : fake.held())
             BOOST_TEST(n == 0);
     }
+}
+
+BOOST_FIXTURE_TEST_CASE(auto_follows_a_ring_in_host_memory, on_imitated_driver)
+{
+    // No kernel runs on the imitated driver: the spectra are the CPU's.
+    const std::vector<std::uint8_t> bytes = items_up_to(100000, 4);
+    std::vector<float> spectra[2];
+    for (const bool by_auto : { false, true }) {
+        auto top = gr::make_top_block("auto");
+        source_options s;
+        s.total = 100000;
+        s.type = ring();
+        auto from = make<counting_source>(s);
+        auto copy = down(by_auto ? "auto" : "host");
+        spectrometer_config c;
+        c.memory = by_auto ? "auto" : "host";
+        auto spectrometer = spectrometer::make(c);
+        auto to = gr::blocks::vector_sink_b::make(4);
+        auto vectors = gr::blocks::vector_sink_f::make(1024);
+        top->connect(from, 0, copy, 0);
+        top->connect(copy, 0, to, 0);
+        top->connect(from, 0, spectrometer, 0);
+        top->connect(spectrometer, 0, vectors, 0);
+        run(top);
+        BOOST_TEST((to->data() == bytes));
+        spectra[by_auto] = vectors->data();
+        BOOST_TEST((std::dynamic_pointer_cast<device_block>(copy) != nullptr) == by_auto);
+    }
+    BOOST_TEST(spectra[1].size() == 97u * 1024);
+    BOOST_TEST((spectra[0] == spectra[1]));
 }
 
 BOOST_AUTO_TEST_CASE(without_a_gpu_they_copy_in_host_memory)

@@ -3,7 +3,11 @@
 #ifndef INCLUDED_RDMA_READERS_H
 #define INCLUDED_RDMA_READERS_H
 
+#include <gnuradio/block.h>
+#include <gnuradio/block_detail.h>
 #include <gnuradio/buffer.h>
+#include <gnuradio/buffer_reader.h>
+#include <gnuradio/rdma/ring_buffer.h>
 
 namespace gr {
 namespace rdma {
@@ -19,6 +23,17 @@ inline bool readers_are_done(gr::buffer& buffer)
 {
     gr::thread::scoped_lock lock(*buffer.mutex());
     return buffer.done();
+}
+
+/*!
+ * \brief Does \p block read a ring of ours in host memory? For a device block in start():
+ * its `auto` then is the CPU.
+ */
+inline bool reads_host_ring(const gr::block& block)
+{
+    const auto buffer = block.detail()->input(0)->buffer();
+    const auto* const ring = dynamic_cast<const ring_buffer*>(buffer.get());
+    return ring && ring->device() == "host";
 }
 
 } // namespace rdma

@@ -5,6 +5,7 @@
 #include "cuda/device.h"
 #include "mem/gpu.h"
 #include "mem/host_ring.h"
+#include "readers.h"
 #include "spectrometer_checks.h"
 
 #include <algorithm>
@@ -24,7 +25,8 @@ spectrometer_device::spectrometer_device(const spectrometer_config& config)
                     ring_buffer::type)),
       spectrometer_common(config),
       device_block(config.memory),
-      d_config(spectrum_config(config))
+      d_config(spectrum_config(config)),
+      d_auto(config.memory == "auto")
 {
 }
 
@@ -46,7 +48,8 @@ bool spectrometer_device::start()
 {
     set_engine(nullptr);
     d_engine.reset();
-    return device_block::start();
+    d_on_host = d_auto && reads_host_ring(*this);
+    return d_on_host ? gr::block::start() : device_block::start();
 }
 
 bool spectrometer_device::stop()
@@ -63,9 +66,13 @@ int spectrometer_device::device_work(int noutput_items,
 {
     if (!d_engine) {
         // Here, where what is thrown ends the flowgraph with this block's name.
-        const int device = gpu()->info().ordinal;
-        cuda::try_kernel(device);
-        d_engine = std::make_unique<gpu_engine>(d_config, device, stream());
+        if (d_on_host) {
+            d_engine = make_host_engine(d_config);
+        } else {
+            const int device = gpu()->info().ordinal;
+            cuda::try_kernel(device);
+            d_engine = std::make_unique<gpu_engine>(d_config, device, stream());
+        }
         set_engine(d_engine.get());
         start_over();
     }

@@ -15,7 +15,8 @@ namespace gr {
 namespace rdma {
 
 /*
- * The spectrometer on a GPU. Vectors come back to host memory, so the output is a host
+ * The spectrometer on a GPU, or with memory=auto behind a ring in host memory on the CPU,
+ * which only start() can tell. Vectors come back to host memory, so the output is a host
  * ring of our own: an output that declared no ring would hide from GNU Radio up
  * to 3.10.12 that the input is one.
  */
@@ -39,7 +40,9 @@ public:
 private:
     const dsp::spectrum_config d_config;
     std::shared_ptr<mem::ring_memory> d_ring;
-    std::unique_ptr<gpu_engine> d_engine; // of one run
+    const bool d_auto;                         // memory=auto
+    bool d_on_host = false;                    // of this run: the input is a host ring
+    std::unique_ptr<spectrum_engine> d_engine; // of one run
 };
 
 } // namespace rdma

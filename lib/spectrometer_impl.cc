@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "spectrometer_impl.h"
 
-#include "block_checks.h"
 #include "mem/gpu.h"
 #include "spectrometer_checks.h"
 #ifdef RDMA_HAVE_CUDA
@@ -20,7 +19,7 @@ spectrometer::sptr spectrometer::make(const spectrometer_config& config)
     // A wrong parameter is told before a GPU is looked for.
     item_bytes(config);
     spectrum_config(config);
-    const bool on_gpu = gpu_for(config.memory) != nullptr;
+    const bool on_gpu = mem::choose_gpu(config.memory) != nullptr;
 #ifdef RDMA_HAVE_CUDA
     if (on_gpu)
         return gnuradio::make_block_sptr<spectrometer_device>(config);

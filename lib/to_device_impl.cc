@@ -27,7 +27,7 @@ int bytes_of(const to_device_config& config)
 to_device::sptr to_device::make(const to_device_config& config)
 {
     const int bytes = bytes_of(config);
-    auto gpu = gpu_for(config.memory);
+    auto gpu = mem::choose_gpu(config.memory);
     if (!gpu)
         return gnuradio::make_block_sptr<host_copy<to_device>>("rdma_to_device", bytes);
     return gnuradio::make_block_sptr<to_device_impl>(config, std::move(gpu));

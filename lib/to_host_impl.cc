@@ -6,8 +6,10 @@
 #include "copy_parts.h"
 #include "core/sample.h"
 #include "host_copy.h"
+#include "readers.h"
 
 #include <algorithm>
+#include <cstring>
 #include <gnuradio/io_signature.h>
 
 namespace gr {
@@ -25,7 +27,7 @@ int bytes_of(const to_host_config& config)
 to_host::sptr to_host::make(const to_host_config& config)
 {
     const int bytes = bytes_of(config);
-    if (!gpu_for(config.memory))
+    if (!mem::choose_gpu(config.memory))
         return gnuradio::make_block_sptr<host_copy<to_host>>("rdma_to_host", bytes);
     return gnuradio::make_block_sptr<to_host_impl>(config);
 }
@@ -36,6 +38,7 @@ to_host_impl::to_host_impl(const to_host_config& config)
                 io_signature::make(1, 1, bytes_of(config), ring_buffer::type)),
       device_block(config.memory),
       d_item_bytes(static_cast<std::size_t>(bytes_of(config))),
+      d_auto(config.memory == "auto"),
       d_copies(*gpu())
 {
 }
@@ -51,7 +54,8 @@ to_host_impl::output_ring(int, std::size_t item_bytes, std::size_t min_items)
 
 bool to_host_impl::start()
 {
-    const bool started = device_block::start();
+    d_on_host = d_auto && reads_host_ring(*this);
+    const bool started = d_on_host ? gr::block::start() : device_block::start();
     d_started = nitems_written(0);
     d_copies.restart(d_started);
     return started;
@@ -68,6 +72,14 @@ int to_host_impl::device_work(int noutput_items,
                               gr_vector_const_void_star& input_items,
                               gr_vector_void_star& output_items)
 {
+    if (d_on_host) {
+        const int n = std::min(noutput_items, ninput_items[0]);
+        std::memcpy(
+            output_items[0], input_items[0], static_cast<std::size_t>(n) * d_item_bytes);
+        consume_each(n);
+        d_started += static_cast<std::uint64_t>(n);
+        return n;
+    }
     const std::uint64_t written = nitems_written(0);
     const auto room = static_cast<std::uint64_t>(noutput_items);
     const std::uint64_t ahead = d_started - written;

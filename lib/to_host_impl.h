@@ -19,7 +19,8 @@ namespace rdma {
 /*
  * The output is a page-locked ring of our own, so copies go straight to where the items
  * are read. Input is consumed when its copy is in the stream; output is produced when the
- * copy has come.
+ * copy has come. With memory=auto behind a ring in host memory, which only start() can
+ * tell, the CPU copies.
  */
 class to_host_impl : public to_host, public device_block, public ring_client
 {
@@ -39,6 +40,8 @@ public:
 
 private:
     const std::size_t d_item_bytes;
+    const bool d_auto;      // memory=auto
+    bool d_on_host = false; // of this run: the input is a host ring
     std::shared_ptr<pinned_ring> d_ring;
     pending_work d_copies;
     std::uint64_t d_started = 0; // items whose copy is in the stream, or beyond

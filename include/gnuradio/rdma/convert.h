@@ -15,8 +15,8 @@ namespace rdma {
 struct RDMA_API convert_config {
     std::string sample = "sc16"; //!< what comes in: cu8, sc8, sc16 or byte
     std::size_t vlen = 1;        //!< samples per item, in and out, as the source's
-    //! Where the samples are and the floats go: cuda: with a GPU's number, UUID or PCI
-    //! address, or host, which auto is for now.
+    //! Where the samples are and the floats go: host, cuda: with a GPU's number, UUID or
+    //! PCI address, or auto: the first GPU that can be used, else host.
     std::string memory = "auto";
 };
 

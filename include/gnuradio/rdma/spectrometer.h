@@ -29,8 +29,9 @@ struct RDMA_API spectrometer_config {
     //! Samples per second: scales density, and counts time where no rx_rate is tagged. 1
     //! counts no time.
     double rate = 1;
-    //! Where the input is and the work is done: cuda: with a GPU's number, UUID or PCI
-    //! address, or host, which auto is for now.
+    //! Where the input is and the work is done: host, cuda: with a GPU's number, UUID or
+    //! PCI address, or auto: the first GPU that can be used, but the CPU behind a ring in
+    //! host memory, and where there is no GPU.
     std::string memory = "auto";
 };
 

@@ -16,8 +16,9 @@ namespace rdma {
 struct RDMA_API to_host_config {
     std::string sample = "sc16"; //!< cu8, sc8, sc16, fc32 or byte
     std::size_t vlen = 1;        //!< samples per item, in and out
-    //! The GPU that the samples come from: cuda: with a number, UUID or PCI address. With
-    //! host, which auto is for now, they are in host memory and are copied there.
+    //! The GPU that the samples come from: auto (the first that can be used), or cuda:
+    //! with a number, UUID or PCI address. With host, and with auto where there is no
+    //! GPU, they are in host memory and are copied there.
     std::string memory = "auto";
 };
 

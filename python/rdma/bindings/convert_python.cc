@@ -20,8 +20,8 @@ Complex types become gr_complex, byte becomes float; sc8 and byte by 1/128, sc16
 
   sample            cu8, sc8, sc16 or byte, as the source's
   vlen              samples per item, in and out
-  memory            where the samples are and the floats go: cuda: with a number, UUID
-                    or PCI address, or host, which auto is for now
+  memory            where the samples are and the floats go: auto (the first GPU that can
+                    be used, else host), host, or cuda: with a number, UUID or PCI address
 
 Raises
   ValueError        a parameter is wrong: its name, the value, and what would be right

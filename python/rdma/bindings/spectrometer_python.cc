@@ -32,8 +32,8 @@ out.
   fftshift          zero frequency in the middle
   rate              samples per second: scales density, and counts time where no rx_rate
                     is tagged; 1 counts no time
-  memory            where the input is and the work is done: cuda: with a number, UUID
-                    or PCI address, or host, which auto is for now
+  memory            where the input is and the work is done: auto (the first GPU that can
+                    be used, else host), host, or cuda: with a number, UUID or PCI address
 
 Output tags: rx_time of each vector's first sample, rx_rate in spectra per second, rx_freq,
 rx_gap; from the input's tags.

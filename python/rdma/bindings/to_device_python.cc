@@ -21,8 +21,8 @@ way at once, through page-locked memory. Tags are passed on.
 
   sample            cu8, sc8, sc16, fc32 or byte
   vlen              samples per item, in and out
-  memory            the GPU: cuda: with a number, UUID or PCI address; host, which auto is
-                    for now: none, a copy in host memory
+  memory            the GPU: auto (the first that can be used, else none) or cuda: with a
+                    number, UUID or PCI address; host: none, a copy in host memory
 
 Raises
   ValueError        a parameter is wrong, or names no GPU that can be used
