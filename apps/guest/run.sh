@@ -22,7 +22,7 @@ there are two networks joined by a veth pair, see start.sh: rxe0, the kernel's R
   --shell           a shell on the guest's console; exit ends it, Ctrl-A X kills the guest
   --check           see to the kernel and say nothing, or say why the guest cannot run
 
-Exit code: that of the command; 77 the guest cannot run here (1 with RDMA_REQUIRE=guest);
+Variables named RDMA_... are passed on. Exit code: that of the command; 77 the guest cannot run here (1 with RDMA_REQUIRE=guest);
 124 the limit; 125 the guest ended on its own (a panic), or lost its console.
 TEXT
 }
@@ -109,6 +109,7 @@ mkdir "$run/out"
     echo "export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     echo "export HOME=/root LC_ALL=C.UTF-8 TERM=$(printf %q "${TERM:-dumb}")"
     echo "export RDMA_ROOT=$(printf %q "$RDMA_ROOT") RDMA_BUILD_DIR=$(printf %q "$RDMA_BUILD_DIR")"
+    declare -px | grep "^declare -x RDMA_" || true
     echo "cd $(printf %q "$PWD")"
     [ -z "$shell" ] || echo "stty $(stty size </dev/tty | sed 's/\(.*\) /rows \1 cols /') || true"
     echo ". $(printf %q "$GUEST_DIR/start.sh")"
