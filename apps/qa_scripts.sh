@@ -52,6 +52,31 @@ expect "apt fails" "$(common 'install_packages cmake')" $'*error: apt-get could 
 expect "an unknown tier" "$(bash "$here/test.sh" everything 2>&1 || echo "exit $?")" \
     $'error: \'everything\' is no tier*exit 2'
 
+# The virtual machine, where it cannot run.
+guest() { common ". '$here/guest/kernel.sh'; $1"; }
+check_guest() { RDMA_BUILD_DIR=$work/guest PATH=$work/bin:$PATH bash "$here/guest/run.sh" --check; }
+fake uname 'echo "Linux aarch64"'
+expect "another processor" "$(guest guest_lacks)" "the guest is an x86-64*aarch64"$'\nexit 0'
+expect "run.sh skips itself" "$(check_guest || echo "exit $?")" "SKIP: the guest is *"$'\nexit 77'
+expect "unless it is required" \
+    "$(RDMA_REQUIRE=gpu,guest check_guest || echo "exit $?")" "SKIP: the guest is *"$'\nexit 1'
+fake uname 'echo "Linux x86_64"'
+expect "packages that are missing, in one line" "$(guest guest_lacks)" \
+    "packages are missing; as root: apt-get update && apt-get install *qemu-system-x86*"$'\nexit 0'
+fake apt-cache 'case $2 in linux-image-amd64)
+    printf "%s\n  Depends: linux-image-6.1.0-57-amd64\n" "$2" ;; esac'
+expect "Debian's kernel" "$(guest kernel_packages)" $'linux-image-6.1.0-57-amd64\nexit 0'
+fake apt-cache 'case $2 in linux-image-generic) printf "  Depends: %s\n" \
+    linux-image-6.8.0-31-generic linux-modules-extra-6.8.0-31-generic linux-firmware ;; esac'
+expect "Ubuntu's kernel" "$(guest kernel_packages)" \
+    $'linux-image-6.8.0-31-generic linux-modules-6.8.0-31-generic linux-modules-extra-6.8.0-31-generic\nexit 0'
+fake apt-cache ':'
+expect "no network, no kernel of an earlier run" "$(RDMA_BUILD_DIR=$work/guest guest guest_kernel)" \
+    $'no kernel package is known: *\nexit 1'
+echo key >"$work/guest/guest/made-of"
+expect "no network, but a kernel of an earlier run" \
+    "$(RDMA_BUILD_DIR=$work/guest guest guest_kernel)" "exit 0"
+
 cat >"$work/tests.xml" <<'XML'
 <testsuite>
   <testcase name="qa_a" status="run"><system-out>SKIP: not this one</system-out></testcase>

@@ -107,7 +107,7 @@ trap 'rm -rf "$run"' EXIT
 mkdir "$run/out"
 {
     echo "export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-    echo "export HOME=/root LC_ALL=C.UTF-8 TERM=$(printf %q "${TERM:-dumb}")"
+    echo "export HOME=/run/home LC_ALL=C.UTF-8 TERM=$(printf %q "${TERM:-dumb}")"
     echo "export RDMA_ROOT=$(printf %q "$RDMA_ROOT") RDMA_BUILD_DIR=$(printf %q "$RDMA_BUILD_DIR")"
     declare -px | grep "^declare -x RDMA_" || true
     echo "cd $(printf %q "$PWD")"

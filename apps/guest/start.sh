@@ -8,6 +8,9 @@
 #
 # "soft COMMAND" runs a command in the latter.
 
+# Not the host's root's, which whoever runs QEMU may not be able to read.
+mkdir -p "$HOME"
+
 GUEST_MTU=4200 # room for RoCE's largest path MTU, 4096
 
 guest_network() {

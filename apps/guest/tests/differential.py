@@ -100,6 +100,8 @@ class Softroce:
                       "--remote-psn", hex(psn), "--service", service, "--mtu", str(MTU),
                       "--message-bytes", str(SLOT), "--buffers", str(SLOTS), "--out", self.file),
             stdout=self.log, stderr=self.log)
+
+    def ready(self):
         roce.wait_for(DEADLINE_S, lambda: roce.receives(self.process), self.process)
         if self.process.poll() is not None:
             raise RuntimeError("softroce did not start: " + self.said())
@@ -235,6 +237,7 @@ def run(context, port, case):
     """Returns the lines that say where softroce did not do as it has to; none if it did."""
     what, service, psn, steps, own = case
     steps, last = with_last(service, steps, own)
+    softroce = Softroce(service, psn)  # gets ready meanwhile
     rxe = Rxe(context, service, psn)
     answers = play(port, rxe, steps)
     delivered = rxe.delivered()
@@ -242,7 +245,7 @@ def run(context, port, case):
     wanted = [own.get(index, answer) for index, answer in enumerate(answers)]
     wanted_bytes = own["bytes"] + last if "bytes" in own else delivered
 
-    softroce = Softroce(service, psn)
+    softroce.ready()
     own_answers = play(port, softroce, steps)
     before = len(wanted_bytes) - len(last)
     own_delivered = softroce.delivered(before + 1 if last else before, 10 if last else 1)
