@@ -84,7 +84,6 @@ const bad_line bad_lines[] = {
     { "--count 0", "--count='0'", "1 or more" },
     { "--count 18446744073709551616", "--count=", "whole number" },
     { "--idle 0", "--idle='0'", "SECONDS" },
-    { "--memory gpu", "--memory='gpu'", "auto, host" },
     { "--messagebytes 4096", "'--messagebytes'", "did you mean --message-bytes?" },
     { "--message 4096", "'--message'", "is no flag of gr-rdma test" },
     { "stray", "'stray'", "is no flag of gr-rdma test" },

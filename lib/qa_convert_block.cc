@@ -30,10 +30,11 @@ float value(const std::string& sample, const std::uint8_t* at)
 {
     if (sample == "cu8")
         return static_cast<float>((*at - 127.5) / 128);
-    std::int16_t s16;
-    std::memcpy(&s16, at, sizeof s16);
-    if (sample == "sc16")
+    if (sample == "sc16") {
+        std::int16_t s16;
+        std::memcpy(&s16, at, sizeof s16);
         return static_cast<float>(s16 / 32768.0);
+    }
     return static_cast<float>(static_cast<std::int8_t>(*at) / 128.0);
 }
 
