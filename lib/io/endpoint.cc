@@ -121,6 +121,13 @@ bool is_path_mtu(std::uint32_t bytes) noexcept
     return bytes >= 256 && bytes <= 4096 && (bytes & (bytes - 1)) == 0;
 }
 
+void endpoint::attach_registered(const mem::region&,
+                                 const mem::region&,
+                                 std::unique_ptr<mem::registration>)
+{
+    throw config_error("memory: this endpoint has no NIC that could write into it");
+}
+
 std::unique_ptr<endpoint> make_endpoint(const endpoint_config& config)
 {
     if (config.endpoint == "softroce")

@@ -6,6 +6,7 @@
 #include "io/counters.h"
 #include "io/endpoint_config.h"
 #include "mem/region.h"
+#include "mem/registrar.h"
 
 #include <cstdint>
 #include <memory>
@@ -118,6 +119,25 @@ public:
     //! Give the memory that recv_slot offsets refer to. \p headers may be empty.
     //! \throws os_error the memory cannot be registered (bytes, route and errno named)
     virtual void attach(const mem::region& ring, const mem::region& headers) = 0;
+
+    /*!
+     * \brief Registers memory that the CPU cannot reach, a GPU's. Null: this endpoint has
+     * no NIC that could write there.
+     *
+     * From open() to stop(), in the thread that attaches. What it makes goes to
+     * attach_registered(), or is destroyed before stop().
+     */
+    virtual mem::registrar* registrar() noexcept { return nullptr; }
+    /*!
+     * \brief attach() of a ring that registrar() has registered. The registration is the
+     * endpoint's from here on, and gone when stop() returns. Headers are host memory.
+     *
+     * \throws os_error the headers cannot be registered
+     * \throws config_error \p registered is not of this endpoint's making
+     */
+    virtual void attach_registered(const mem::region& ring,
+                                   const mem::region& headers,
+                                   std::unique_ptr<mem::registration> registered);
 
     /*!
      * \brief Acquire what others may refuse: sockets, ports, devices. Idempotent.

@@ -229,9 +229,13 @@ BOOST_AUTO_TEST_CASE(memory_that_the_cpu_cannot_store_into_is_refused)
     device.kind = mem::memory_kind::cuda;
     device.address = 0x1000;
     device.bytes = 4096;
-    for (const char* endpoint : { "softroce", "inproc" })
-        BOOST_CHECK_THROW(make_endpoint(good(endpoint))->attach(device, mem::region()),
+    for (const char* endpoint : { "softroce", "inproc" }) {
+        const auto made = make_endpoint(good(endpoint));
+        BOOST_CHECK_THROW(made->attach(device, mem::region()), config_error);
+        BOOST_TEST(!made->registrar());
+        BOOST_CHECK_THROW(made->attach_registered(device, mem::region(), nullptr),
                           config_error);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(one_name_is_taken_once)

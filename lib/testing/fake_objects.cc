@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstring>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 namespace gr {
@@ -165,14 +166,8 @@ int dealloc_pd(ibv_pd* p)
     return 0;
 }
 
-ibv_mr* reg_mr(ibv_pd* pd, void* address, std::size_t bytes, unsigned access)
+ibv_mr* new_mr(ibv_pd* pd, void* address, std::size_t bytes, unsigned access)
 {
-    const lock l(world().mutex);
-    if (const int code = world().enter("ibv_reg_mr"))
-        return refused<ibv_mr>(code);
-    const auto* context = reinterpret_cast<fake_context*>(pd->context);
-    if ((access & IBV_ACCESS_RELAXED_ORDERING) && !context->device->options.relaxed)
-        return refused<ibv_mr>(EOPNOTSUPP);
     auto* mr = new fake_mr;
     mr->context = pd->context;
     mr->pd = pd;
@@ -185,11 +180,70 @@ ibv_mr* reg_mr(ibv_pd* pd, void* address, std::size_t bytes, unsigned access)
     return mr;
 }
 
+const fake_verbs::device_options& options_of(ibv_pd* pd)
+{
+    return reinterpret_cast<fake_context*>(pd->context)->device->options;
+}
+
+ibv_mr* reg_mr(ibv_pd* pd, void* address, std::size_t bytes, unsigned access)
+{
+    const lock l(world().mutex);
+    if (const int code = world().enter("ibv_reg_mr"))
+        return refused<ibv_mr>(code);
+    if ((access & IBV_ACCESS_RELAXED_ORDERING) && !options_of(pd).relaxed)
+        return refused<ibv_mr>(EOPNOTSUPP);
+    if (world().device_memory_code != 0 && world().is_device_memory(address))
+        return refused<ibv_mr>(world().device_memory_code);
+    return new_mr(pd, address, bytes, access);
+}
+
+// As the kernel checks: the file, the rights that it may have, the page offsets.
+ibv_mr* reg_dmabuf_mr(ibv_pd* pd,
+                      std::uint64_t offset,
+                      std::size_t bytes,
+                      std::uint64_t iova,
+                      int fd,
+                      int access)
+{
+    const lock l(world().mutex);
+    if (const int code = world().enter("ibv_reg_dmabuf_mr"))
+        return refused<ibv_mr>(code);
+    constexpr int allowed = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                            IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
+                            IBV_ACCESS_RELAXED_ORDERING;
+    if (!options_of(pd).dma_buf)
+        return refused<ibv_mr>(EOPNOTSUPP);
+    if ((access & IBV_ACCESS_RELAXED_ORDERING) && !options_of(pd).relaxed)
+        return refused<ibv_mr>(EOPNOTSUPP);
+    const off_t length = lseek(fd, 0, SEEK_END);
+    if (length < 0)
+        return refused<ibv_mr>(EBADF);
+    const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+    if ((access & ~allowed) != 0 || iova % page != offset % page || bytes == 0 ||
+        offset + bytes > static_cast<std::uint64_t>(length))
+        return refused<ibv_mr>(EINVAL);
+    return new_mr(
+        pd, reinterpret_cast<void*>(iova), bytes, static_cast<unsigned>(access));
+}
+
+// Whether something is mapped there.
+bool is_there(void* address)
+{
+    const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+    unsigned char resident;
+    return mincore(reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(address) /
+                                           page * page),
+                   1,
+                   &resident) == 0;
+}
+
 int dereg_mr(ibv_mr* m)
 {
     const lock l(world().mutex);
     auto* mr = static_cast<fake_mr*>(m);
     world().enter("ibv_dereg_mr");
+    if (!is_there(mr->addr))
+        world().problem("ibv_dereg_mr of memory that has gone");
     for (const auto& qp : world().qps)
         for (const fake_recv& r : qp.second->receives)
             for (const ibv_sge& piece : r.pieces)
@@ -285,6 +339,7 @@ void fill_objects(io::verbs::verbs_api& a)
     a.alloc_pd = alloc_pd;
     a.dealloc_pd = dealloc_pd;
     a.reg_mr = reg_mr;
+    a.reg_dmabuf_mr = reg_dmabuf_mr;
     a.dereg_mr = dereg_mr;
     a.create_ah = create_ah;
     a.destroy_ah = destroy_ah;

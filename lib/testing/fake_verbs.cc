@@ -123,6 +123,25 @@ void fake_verbs::remove_devices()
     d_world->devices.clear();
 }
 
+void fake_verbs::set_dma_buf(bool takes)
+{
+    const lock l(d_world->mutex);
+    d_world->devices.front().options.dma_buf = takes;
+}
+
+void fake_verbs::set_relaxed(bool takes)
+{
+    const lock l(d_world->mutex);
+    d_world->devices.front().options.relaxed = takes;
+}
+
+void fake_verbs::set_device_memory(std::function<bool(const void*)> is_device, int code)
+{
+    const lock l(d_world->mutex);
+    d_world->is_device_memory = std::move(is_device);
+    d_world->device_memory_code = code;
+}
+
 void fake_verbs::move_gids()
 {
     const lock l(d_world->mutex);

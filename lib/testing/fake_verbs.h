@@ -6,6 +6,7 @@
 #include "io/verbs/verbs_api.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -47,11 +48,18 @@ public:
         bool opens = true;   //!< else EACCES
         bool stamps = false; //!< completions, with a clock of 1 GHz
         bool relaxed = true; //!< takes relaxed ordering
+        bool dma_buf = true; //!< registers dma-bufs, else EOPNOTSUPP
         bool has_moderation = false;
         bool roce_v1_only = false;
     };
     void add_device(const device_options& options);
     void remove_devices();
+    //! Whether fake0 registers dma-bufs, and takes relaxed ordering.
+    void set_dma_buf(bool takes);
+    void set_relaxed(bool takes);
+    //! What ibv_reg_mr says of memory that \p is_device knows for a GPU's: 0 as with
+    //! nvidia-peermem, or an errno. \p is_device must not call this.
+    void set_device_memory(std::function<bool(const void*)> is_device, int code);
     //! Move an address to another row of the table, as a link flap does.
     void move_gids();
 

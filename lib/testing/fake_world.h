@@ -123,6 +123,8 @@ struct fake_world {
     std::map<std::string, std::deque<scripted>> script;
     std::vector<std::string> problems;
     std::map<std::string, std::map<std::string, std::uint64_t>> hw; // by device
+    std::function<bool(const void*)> is_device_memory;
+    int device_memory_code = 0; // of ibv_reg_mr on it
 
     std::set<fake_context*> contexts;
     std::map<fake_device*, fake_context*> cm_contexts; // librdmacm's own

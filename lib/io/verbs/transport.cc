@@ -2,14 +2,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "io/verbs/transport.h"
 
-#include "core/sizes.h"
-
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
-#include <fstream>
 #include <gnuradio/rdma/error.h>
-#include <sys/resource.h>
 
 namespace gr {
 namespace rdma {
@@ -17,25 +12,6 @@ namespace io {
 namespace verbs {
 
 namespace {
-
-constexpr unsigned cap_ipc_lock = 14; // linux/capability.h
-
-bool may_lock_anything()
-{
-    std::ifstream status("/proc/self/status");
-    for (std::string word; status >> word;)
-        if (word == "CapEff:" && status >> word)
-            return (std::strtoull(word.c_str(), nullptr, 16) >> cap_ipc_lock) & 1;
-    return false;
-}
-
-std::uint64_t memlock_limit()
-{
-    rlimit limit{};
-    if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
-        return UINT64_MAX;
-    return limit.rlim_cur;
-}
 
 bool may_pass(int code)
 {
@@ -51,47 +27,6 @@ ibv_qp_type qp_type_of(service_type service)
 }
 
 } // namespace
-
-registration register_memory(const verbs_api& api,
-                             ibv_pd* pd,
-                             const mem::region& memory,
-                             unsigned access,
-                             const std::string& what,
-                             std::uint64_t slot_bytes)
-{
-    registration out;
-    if (memory.bytes == 0)
-        return out;
-    const std::string problem =
-        memlock_problem(memory.bytes, memlock_limit(), may_lock_anything(), slot_bytes);
-    if (!problem.empty())
-        throw os_error(ENOMEM, what + ": " + problem);
-    void* const at = reinterpret_cast<void*>(
-        memory.host ? reinterpret_cast<std::uintptr_t>(memory.host) : memory.address);
-    errno = 0;
-    out.mr = mr_handle(
-        api, api.reg_mr(pd, at, memory.bytes, access | IBV_ACCESS_RELAXED_ORDERING));
-    out.relaxed = static_cast<bool>(out.mr);
-    if (out.mr)
-        return out;
-    errno = 0;
-    out.mr = mr_handle(api, api.reg_mr(pd, at, memory.bytes, access));
-    if (out.mr)
-        return out;
-    const int code = last_error();
-    // The limit holds for all that the user has locked, and root of a container has no
-    // more rights here than anybody.
-    const std::string limit =
-        code == ENOMEM
-            ? memlock_problem(memory.bytes, memlock_limit() / 2, false, slot_bytes)
-            : "";
-    fail(code,
-         "ibv_reg_mr",
-         "of " + std::to_string(memory.bytes) + " bytes (" +
-             core::human_bytes(memory.bytes) + ") of " + what + " on " +
-             api.get_device_name(pd->context->device) +
-             (limit.empty() ? "" : ": " + limit));
-}
 
 void transport::open(context_handle owned,
                      ibv_context* context,
@@ -180,20 +115,34 @@ void transport::modify(ibv_qp_attr& attributes, int mask, const char* to)
                "to " + std::string(to) + " on " + d_facts.name);
 }
 
-void transport::register_regions(const mem::region& ring, const mem::region& headers)
+unsigned transport::ring_access() const noexcept
 {
-    const unsigned access = IBV_ACCESS_LOCAL_WRITE |
-                            (d_config.rkey != 0 ? unsigned(IBV_ACCESS_REMOTE_WRITE) : 0u);
+    return IBV_ACCESS_LOCAL_WRITE |
+           (d_config.rkey != 0 ? unsigned(IBV_ACCESS_REMOTE_WRITE) : 0u);
+}
+
+void transport::register_regions(const mem::region& ring,
+                                 const mem::region& headers,
+                                 std::unique_ptr<mem::registration> direct)
+{
     d_ring = registration();
     d_headers = registration();
-    d_ring = register_memory(
-        d_api,
-        d_pd.get(),
-        ring,
-        access,
-        "the ring",
-        d_config.message_bytes -
-            std::min<std::uint64_t>(d_config.message_bytes, d_config.header_bytes));
+    if (direct) {
+        auto* const made = dynamic_cast<registration*>(direct.get());
+        if (!made || !made->mr || made->mr->pd != d_pd.get())
+            throw config_error("memory: registered with another endpoint");
+        d_ring = std::move(*made);
+    } else if (ring.bytes != 0 && !ring.host) {
+        throw config_error("memory: " + std::to_string(ring.bytes) +
+                           " bytes that the CPU cannot reach, and no registration of "
+                           "them");
+    } else {
+        const std::uint64_t slot_bytes =
+            d_config.message_bytes -
+            std::min<std::uint64_t>(d_config.message_bytes, d_config.header_bytes);
+        d_ring = register_memory(
+            d_api, d_pd.get(), ring, ring_access(), "the ring", slot_bytes);
+    }
     if (d_config.header_bytes != 0)
         d_headers = register_memory(
             d_api, d_pd.get(), headers, IBV_ACCESS_LOCAL_WRITE, "the headers", 0);

@@ -7,35 +7,16 @@
 #include "io/verbs/completion_queue.h"
 #include "io/verbs/handles.h"
 #include "io/verbs/plan.h"
+#include "io/verbs/registration.h"
 #include "mem/region.h"
 
 #include <array>
-#include <string>
+#include <memory>
 
 namespace gr {
 namespace rdma {
 namespace io {
 namespace verbs {
-
-//! Registered memory, as scatter elements name it.
-struct registration {
-    mr_handle mr;
-    bool relaxed = false; //!< writes may pass one another on the way to the memory
-    std::uint32_t lkey() const noexcept { return mr ? mr->lkey : 0; }
-};
-
-/*!
- * \brief Register \p bytes at \p memory. Relaxed ordering is asked for, and done without
- * where it is refused. \p what names the memory in errors.
- * \throws os_error bytes, device, errno and, where it is the limit of locked memory, what
- * fits
- */
-registration register_memory(const verbs_api& api,
-                             ibv_pd* pd,
-                             const mem::region& memory,
-                             unsigned access,
-                             const std::string& what,
-                             std::uint64_t slot_bytes);
 
 /*!
  * \brief The device objects of one endpoint: protection domain, memory registrations, two
@@ -63,8 +44,17 @@ public:
     void open(context_handle owned, ibv_context* context, const device_facts& facts);
     bool is_open() const noexcept { return static_cast<bool>(d_qp); }
 
-    //! \throws os_error the memory cannot be registered
-    void register_regions(const mem::region& ring, const mem::region& headers);
+    /*!
+     * \brief Register what receives go to. \param direct a registration of the ring that
+     * was made here before, or null: it is host memory, and registered now
+     * \throws os_error the memory cannot be registered \throws config_error \p direct is
+     * another endpoint's, or there is none and the CPU cannot reach the ring
+     */
+    void register_regions(const mem::region& ring,
+                          const mem::region& headers,
+                          std::unique_ptr<mem::registration> direct);
+    //! What a device may do with the ring's memory.
+    unsigned ring_access() const noexcept;
 
     /*!
      * \brief INIT to RTS by hand, for static connections and datagrams.

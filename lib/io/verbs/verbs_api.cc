@@ -63,6 +63,7 @@ verbs_api linked() noexcept
         return ibv_reg_mr_iova2(
             pd, address, bytes, reinterpret_cast<std::uintptr_t>(address), access);
     };
+    a.reg_dmabuf_mr = ibv_reg_dmabuf_mr;
     a.dereg_mr = ibv_dereg_mr;
     a.create_comp_channel = ibv_create_comp_channel;
     a.destroy_comp_channel = ibv_destroy_comp_channel;

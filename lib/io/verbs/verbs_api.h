@@ -49,6 +49,13 @@ struct verbs_api {
     //! ibv_reg_mr, which is a macro: its underlying ibv_reg_mr_iova2 with the memory's
     //! own address, which drops optional rights that the kernel does not know.
     ibv_mr* (*reg_mr)(ibv_pd* pd, void* address, std::size_t bytes, unsigned access);
+    //! In libibverbs since rdma-core 34; takes Linux 5.12 and a driver that knows it.
+    ibv_mr* (*reg_dmabuf_mr)(ibv_pd* pd,
+                             std::uint64_t offset,
+                             std::size_t bytes,
+                             std::uint64_t iova,
+                             int fd,
+                             int access);
     int (*dereg_mr)(ibv_mr* mr);
     ibv_comp_channel* (*create_comp_channel)(ibv_context* context);
     int (*destroy_comp_channel)(ibv_comp_channel* channel);

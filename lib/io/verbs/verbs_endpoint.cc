@@ -7,7 +7,6 @@
 #include "io/verbs/endpoint_checks.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <gnuradio/rdma/error.h>
 #include <poll.h>
@@ -38,13 +37,6 @@ void prepare_process(const verbs_api& api)
         return true;
     }();
     (void)once;
-}
-
-std::string hex(std::uint32_t value)
-{
-    char text[16];
-    std::snprintf(text, sizeof text, "0x%x", value);
-    return text;
 }
 
 } // namespace
@@ -144,29 +136,6 @@ void verbs_endpoint::announce(const gid_row& row)
                           "; that is what the peer must be given as remote_qpn");
     std::lock_guard<std::mutex> lock(d_text_mutex);
     d_description += ", " + where + ", qpn " + hex(qpn);
-}
-
-void verbs_endpoint::attach(const mem::region& ring, const mem::region& headers)
-{
-    std::lock_guard<std::mutex> lock(d_mutex);
-    open_unlocked();
-    std::lock_guard<std::mutex> recv_lock(d_receives.mutex);
-    std::lock_guard<std::mutex> send_lock(d_sends.mutex);
-    if (d_receives.outstanding() != 0)
-        throw config_error("the memory cannot be changed while receives are posted");
-    d_transport.register_regions(ring, headers);
-    d_receives.attach(ring, headers);
-    d_sends.attach(ring);
-    d_receives.bind(false);
-    std::lock_guard<std::mutex> text_lock(d_text_mutex);
-    if (d_transport.ring().mr && !d_attached) {
-        d_description +=
-            d_transport.ring().relaxed ? ", relaxed ordering" : ", strict ordering";
-        if (d_config.rkey != 0)
-            d_description += ", rkey " + hex(d_transport.ring().mr->rkey) + " at " +
-                             std::to_string(ring.address);
-        d_attached = true;
-    }
 }
 
 void verbs_endpoint::start()

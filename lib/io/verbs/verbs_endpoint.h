@@ -34,7 +34,7 @@ namespace verbs {
  * Locks, in this order: d_mutex (open, start, stop) before d_reading or d_sending (a wait
  * is under way) before the queues' own, before the session's.
  */
-class verbs_endpoint : public endpoint, private async_listener
+class verbs_endpoint : public endpoint, private async_listener, private mem::registrar
 {
 public:
     //! \throws config_error service, addresses, depths are wrong or missing
@@ -44,6 +44,10 @@ public:
 
     //! Opens, too: memory is registered with a device.
     void attach(const mem::region& ring, const mem::region& headers) override;
+    mem::registrar* registrar() noexcept override { return this; }
+    void attach_registered(const mem::region& ring,
+                           const mem::region& headers,
+                           std::unique_ptr<mem::registration> registered) override;
     void open() override;
     void start() override;
     std::size_t post_recv(const recv_slot* slots, std::size_t n) noexcept override;
@@ -60,6 +64,11 @@ public:
     void stop() noexcept override;
 
 private:
+    std::unique_ptr<mem::registration> register_dma_buf(const mem::dma_buf& buffer,
+                                                        std::uint64_t address,
+                                                        std::uint64_t bytes) override;
+    std::unique_ptr<mem::registration> register_address(std::uint64_t address,
+                                                        std::uint64_t bytes) override;
     void open_unlocked();
     void open_device_of(const gid_row& row);
     void announce(const gid_row& row);

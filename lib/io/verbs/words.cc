@@ -280,6 +280,13 @@ async_event_words(ibv_event_type event, const std::string& device, unsigned port
     }
 }
 
+std::string hex(std::uint32_t value)
+{
+    char text[16];
+    std::snprintf(text, sizeof text, "0x%x", value);
+    return text;
+}
+
 } // namespace verbs
 } // namespace io
 } // namespace rdma

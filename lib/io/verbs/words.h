@@ -60,6 +60,9 @@ std::string data_words(const void* data, std::size_t bytes);
 std::string
 async_event_words(ibv_event_type event, const std::string& device, unsigned port);
 
+//! "0x1a"
+std::string hex(std::uint32_t value);
+
 } // namespace verbs
 } // namespace io
 } // namespace rdma
