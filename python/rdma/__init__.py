@@ -3,8 +3,9 @@
 
 Blocks: `source` receives messages from an RDMA peer and streams their samples;
 `spectrometer` turns samples into averaged power spectra; `convert` turns integer samples
-into floats; `to_host` and `to_device` copy between host memory and a GPU's. All parameters are keyword arguments; help(rdma.source) lists them with units
-and limits. Importing this needs neither a network card nor a GPU.
+into floats; `to_host` and `to_device` copy between host memory and a GPU's; `device_block` is
+the base class of GPU blocks of your own, in C++. All parameters are keyword arguments;
+help(rdma.source) lists them with units and limits. Importing this needs neither a network card nor a GPU.
 """
 
 import atexit as _atexit
@@ -50,8 +51,8 @@ if not _same_gnuradio():
                   stacklevel=2)
 
 try:
-    from .rdma_python import (CudaError, _any_running, convert, source, spectrometer, to_device,
-                              to_host)
+    from .rdma_python import (CudaError, _any_running, convert, device_block, source,
+                              spectrometer, to_device, to_host)
 except ImportError as _error:
     raise _explain(_error) from _error
 
@@ -70,4 +71,4 @@ def _stop_flowgraphs():
         _time.sleep(0.005)
 
 
-__all__ = ["CudaError", "convert", "source", "spectrometer", "to_device", "to_host"]
+__all__ = ["CudaError", "convert", "device_block", "source", "spectrometer", "to_device", "to_host"]

@@ -97,8 +97,9 @@ class import_itself(unittest.TestCase):
         self.assertNotIn("/dev/nvidia", result.stdout)
 
     def test_public_names(self):
-        self.assertEqual(sorted(gnuradio.rdma.__all__), ["CudaError", "convert", "source",
-                                                            "spectrometer", "to_device", "to_host"])
+        self.assertEqual(sorted(gnuradio.rdma.__all__), ["CudaError", "convert", "device_block",
+                                                            "source", "spectrometer", "to_device",
+                                                            "to_host"])
         self.assertTrue(issubclass(gnuradio.rdma.CudaError, RuntimeError))
         self.assertEqual(gnuradio.rdma.__version__, build_info.VERSION)
 

@@ -7,6 +7,7 @@
 namespace py = pybind11;
 
 void bind_convert(py::module_& m);
+void bind_device_block(py::module_& m);
 void bind_source(py::module_& m);
 void bind_spectrometer(py::module_& m);
 void bind_to_device(py::module_& m);
@@ -18,6 +19,7 @@ PYBIND11_MODULE(rdma_python, m)
     py::module_::import("gnuradio.gr");
     gr::rdma::python::translate_exceptions(m);
     bind_convert(m);
+    bind_device_block(m);
     bind_source(m);
     bind_spectrometer(m);
     bind_to_device(m);
