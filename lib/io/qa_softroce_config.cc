@@ -300,7 +300,7 @@ BOOST_AUTO_TEST_CASE(open_and_close_leave_nothing_behind)
     for (int i = 0; i < 100; ++i)
         round();
     BOOST_TEST(testing::count_descriptors() == descriptors);
-    BOOST_TEST(testing::count_threads() == threads);
+    BOOST_TEST(testing::count_threads_down_to(threads) <= threads);
 }
 
 BOOST_AUTO_TEST_CASE(threads_may_open_and_close_one_address)

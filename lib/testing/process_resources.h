@@ -3,9 +3,11 @@
 #ifndef INCLUDED_RDMA_TESTING_PROCESS_RESOURCES_H
 #define INCLUDED_RDMA_TESTING_PROCESS_RESOURCES_H
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <unistd.h>
 
 namespace gr {
@@ -50,6 +52,18 @@ inline long count_threads()
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
         (void)entry;
         ++n;
+    }
+    return n;
+}
+
+//! \return count_threads() once it is at most \p expected, or after a second: the kernel
+//! lists a joined thread for a moment longer.
+inline long count_threads_down_to(long expected)
+{
+    long n = count_threads();
+    for (int i = 0; i < 500 && n > expected; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        n = count_threads();
     }
     return n;
 }

@@ -41,6 +41,14 @@ def qpn():
     return int(found[1]) if found else 0
 
 
+def awaits_a_sender():
+    """Does somebody listen with a queue pair that nobody has yet? What has just lost its sender
+    listens, too, and refuses the next one."""
+    shown = [subprocess.run(["rdma", "resource", "show", what], capture_output=True, text=True,
+                            check=True).stdout for what in ("cm_id", "qp")]
+    return " state LISTEN " in shown[0] and "type RC state INIT" in shown[1]
+
+
 class sender:
     """`gr-rdma send` to RXE: from softroce in its namespace, or with on_rxe from the same device;
     by the connection manager, or with the flags of a static connection."""

@@ -92,6 +92,12 @@ receives() { grep -qs rdma_source "/proc/${PIDS[$1]}/task/"*/comm; }
 # rxe_listens PORT: does somebody listen there by rdma_cm?
 rxe_listens() { rdma resource show cm_id 2>/dev/null | grep -q "state LISTEN.*:$1 "; }
 
+# rxe_awaits_a_sender PORT: does the program listen there with a queue pair that nobody has yet? What
+# has just lost its sender listens, too, and refuses the next one.
+rxe_awaits_a_sender() {
+    rxe_listens "$1" && rdma resource show qp 2>/dev/null | grep -q "type RC state INIT"
+}
+
 # bytes_in FILE COUNT
 bytes_in() {
     local have

@@ -4,12 +4,11 @@
 and what happens when the peer, the port or the address goes."""
 
 import os
-import subprocess
 import tempfile
 import unittest
 
 import guest_helper
-from guest_helper import MESSAGE, RXE, SOFT, has_gid, listening, qpn, run, sender
+from guest_helper import MESSAGE, RXE, SOFT, awaits_a_sender, has_gid, listening, qpn, run, sender
 from qa_helper import until
 
 
@@ -44,6 +43,7 @@ class bit_for_bit(with_a_file):
             self.assertRegex(at.source.description(), "verbs.*rxe0")
             self.send_file()
             self.arrives(at, len(self.data))
+            until(awaits_a_sender, "another connection's beginning")
             self.send_file(on_rxe=True)
             self.arrives(at, 2 * len(self.data))
             self.assertEqual(at.sink.bytes(), 2 * self.data)
@@ -79,18 +79,10 @@ class coming_and_going(with_a_file):
         self.assertEqual(at.sink.bytes()[begin:], self.data)
         self.assertEqual(at.sink.values("rx_gap")[begin]["reason"], "reconnect")
 
-    def settled(self, at):
-        until(lambda: at.source.state() == "connecting", "the end of the connection", 40)
-
-    def listens_again(self):
-        show = ["rdma", "resource", "show", "cm_id"]
-        until(lambda: " state LISTEN " in subprocess.run(show, capture_output=True, text=True,
-                                                         check=True).stdout, "a listener")
-
     def test_sender_on_rxe_killed(self):
         with listening() as at:
             self.endless(at, on_rxe=True).close()
-            self.settled(at)
+            until(awaits_a_sender, "another connection's beginning", 40)
             self.goes_on(at)
 
     def test_sender_on_softroce_killed(self):
@@ -121,12 +113,12 @@ class coming_and_going(with_a_file):
         with listening() as at:
             self.send_file()
             self.arrives(at, len(self.data))
-            self.settled(at)
+            until(awaits_a_sender, "another connection's beginning", 40)
             run("ip", "addr", "del", RXE + "/24", "dev", "v0")
             until(lambda: not has_gid(RXE), "no GID of " + RXE)
             run("ip", "addr", "add", RXE + "/24", "dev", "v0")
             until(lambda: has_gid(RXE), "the GID again")
-            self.listens_again()
+            until(awaits_a_sender, "a listener")
             self.goes_on(at)
 
 

@@ -19,7 +19,7 @@ bytes_there() { [ "$(stat -c %s "$WORK/got" 2>/dev/null || echo 0)" -ge $(($1 - 
 arrives() {
     ends "$1" 40 0 || return
     have=$((have + BYTES))
-    wait_until 20 bytes_there "$have" && wait_until 20 rxe_listens 18515
+    wait_until 20 bytes_there "$have" && wait_until 20 rxe_awaits_a_sender 18515
 }
 
 cable() { ip -n soft link set v1 "$1"; }
@@ -55,7 +55,7 @@ address_moved() {
     ip addr del "$RXE/24" dev v0
     ip addr add 10.0.0.9/24 dev v0 # takes the GID's old place
     ip addr add "$RXE/24" dev v0
-    wait_until 20 guest_gid && wait_until 20 rxe_listens 18515 || return
+    wait_until 20 guest_gid && wait_until 20 rxe_awaits_a_sender 18515 || return
     sender moved && arrives moved
 }
 
@@ -67,13 +67,13 @@ cable_pulled() {
     ends cut 90 1 && wait_until 30 says receive "listening again" || return
     have=$(stat -c %s "$WORK/got")
     cable up
-    wait_until 20 rxe_listens 18515 && sender anew && arrives anew
+    wait_until 20 rxe_awaits_a_sender 18515 && sender anew && arrives anew
 }
 
 outages() {
     side receive "$GR_RDMA" receive --endpoint verbs --listen "$RXE" --message-bytes 50000 \
         --reconnect always --json --out "$WORK/got"
-    wait_until 30 rxe_listens 18515 || return
+    wait_until 30 rxe_awaits_a_sender 18515 || return
     for step in one_after_the_other cable_pulled_for_a_moment sender_killed address_moved \
         cable_pulled; do
         "$step" || {
