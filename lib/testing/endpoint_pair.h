@@ -36,7 +36,7 @@ using bytes_t = std::vector<std::byte>;
 //! Nothing that a test waits for takes so long unless it is broken.
 constexpr std::int64_t patience_ns = 20000000000;
 //! What stop() and everything it wakes may take.
-constexpr std::int64_t stop_limit_ns = 500000000;
+constexpr std::int64_t stop_limit_ns = 1000000000; // the promise of endpoint::stop()
 
 //! Wait until \p done() holds. \return false if it never did.
 template <typename Done>
