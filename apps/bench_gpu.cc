@@ -32,7 +32,9 @@ constexpr const char* about =
     "every byte,\n"
     "beside the copies alone; and the time from a polled completion to a kernel that has "
     "run,\n"
-    "beside an ordinary block that launches the same kernel.";
+    "beside an ordinary block that launches the same kernel; of a device block that "
+    "sleeps\n"
+    "(wait=event) and of one that spins (wait=busy).";
 constexpr const char* examples =
     "Rates are medians of the rounds. Latencies are of an idle GPU, one message at a "
     "time.\n";
@@ -80,8 +82,18 @@ struct rate_series {
 
 struct latency_series {
     const char* path;
+    const char* wait; // null: the ordinary block
     std::vector<double> microseconds;
+    double middle() const { return median(microseconds); }
+    double high() const { return percentile_99(microseconds); }
 };
+
+std::vector<latency_series> latency_paths()
+{
+    return { { "gr::sync_block, ordinary buffer", nullptr, {} },
+             { "device block, wait=event", "event", {} },
+             { "device block, wait=busy", "busy", {} } };
+}
 
 //! What the measurements share.
 struct bench_gpu {
@@ -99,7 +111,7 @@ struct bench_gpu {
     }
     double raw_rate(std::size_t message_bytes);
     double ring_rate(std::size_t message_bytes);
-    std::vector<double> latencies(bool stock);
+    std::vector<double> latencies(const char* wait);
 
     const gpu_options& o;
     stop_signals& signals;
@@ -163,15 +175,18 @@ double bench_gpu::ring_rate(std::size_t message_bytes)
     return double(read) / seconds;
 }
 
-std::vector<double> bench_gpu::latencies(bool stock)
+// Of a device block that waits so, or without `wait` of an ordinary block.
+std::vector<double> bench_gpu::latencies(const char* wait)
 {
     latency_probe probe(device);
     const auto top = gr::make_top_block("gr-rdma bench gpu");
-    if (stock)
-        top->connect(make_stock_source(probe), 0, make_stock_flag_sink(probe, device), 0);
+    if (wait)
+        top->connect(make_completion_source(probe, gpu),
+                     0,
+                     make_flag_sink(probe, o.memory, wait),
+                     0);
     else
-        top->connect(
-            make_completion_source(probe, gpu), 0, make_flag_sink(probe, o.memory), 0);
+        top->connect(make_stock_source(probe), 0, make_stock_flag_sink(probe, device), 0);
     top->start();
     std::vector<double> found;
     constexpr std::uint32_t warm_up = 20;
@@ -189,7 +204,7 @@ std::vector<double> bench_gpu::latencies(bool stock)
         }
         if (n > warm_up)
             found.push_back(double(now - probe.produced_ns) * 1e-3);
-        signals.wait(1); // everybody is asleep again
+        signals.wait(1); // whoever sleeps is asleep again
     }
     probe.ended = true;
     top->stop();
@@ -234,12 +249,18 @@ void print_table(const bench_gpu& b,
                     human_rate(median(s.ring)).c_str(),
                     s.ratio(),
                     median(s.ring) / best_raw(rates));
-    std::printf("\n%-34s  %10s  %10s\n", "completion to kernel", "median", "99th");
+    std::printf("\n%-32s  %10s  %10s  %s\n",
+                "completion to kernel",
+                "median",
+                "99th",
+                "to the ordinary block's");
     for (const auto& s : latencies)
-        std::printf("%-34s  %7.1f us  %7.1f us\n",
+        std::printf("%-32s  %7.1f us  %7.1f us  %.2f and %.2f\n",
                     s.path,
-                    median(s.microseconds),
-                    percentile_99(s.microseconds));
+                    s.middle(),
+                    s.high(),
+                    s.middle() / latencies.front().middle(),
+                    s.high() / latencies.front().high());
 }
 
 void print_json(const bench_gpu& b,
@@ -267,8 +288,10 @@ void print_json(const bench_gpu& b,
     auto& of_time = out["latencies"] = nlohmann::ordered_json::array();
     for (const auto& s : latencies)
         of_time.push_back({ { "path", s.path },
-                            { "median_us", median(s.microseconds) },
-                            { "p99_us", percentile_99(s.microseconds) } });
+                            { "median_us", s.middle() },
+                            { "p99_us", s.high() },
+                            { "median_ratio", s.middle() / latencies.front().middle() },
+                            { "p99_ratio", s.high() / latencies.front().high() } });
     std::printf("%s\n", out.dump().c_str());
 }
 
@@ -289,8 +312,7 @@ int bench_gpu_command(const words& args, stop_signals& signals)
     std::vector<rate_series> rates;
     for (const std::size_t bytes : message_sizes)
         rates.push_back({ bytes, {}, {} });
-    std::vector<latency_series> latencies = { { "device block, ring in GPU memory", {} },
-                                              { "gr::sync_block, ordinary buffer", {} } };
+    std::vector<latency_series> latencies = latency_paths();
     for (std::uint64_t round = 0; round < o.rounds && !signals.received(); ++round) {
         talk.progress("round " + std::to_string(round + 1) + " of " +
                       std::to_string(o.rounds));
@@ -298,10 +320,9 @@ int bench_gpu_command(const words& args, stop_signals& signals)
             s.raw.push_back(b.raw_rate(s.message_bytes));
             s.ring.push_back(b.ring_rate(s.message_bytes));
         }
-        for (std::size_t i = 0; i < latencies.size(); ++i) {
-            const auto found = b.latencies(i == 1);
-            auto& all = latencies[i].microseconds;
-            all.insert(all.end(), found.begin(), found.end());
+        for (auto& s : latencies) {
+            const auto found = b.latencies(s.wait);
+            s.microseconds.insert(s.microseconds.end(), found.begin(), found.end());
         }
     }
     talk.clear();

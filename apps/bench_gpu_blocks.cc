@@ -100,11 +100,11 @@ private:
 class flag_sink : public device_block
 {
 public:
-    flag_sink(latency_probe& probe, const std::string& memory)
+    flag_sink(latency_probe& probe, const std::string& memory, const std::string& wait)
         : gr::block("flag_sink",
                     io_signature::make(1, 1, item, ring_buffer::type),
                     io_signature::make(0, 0, 0, ring_buffer::type)),
-          device_block(memory),
+          device_block(memory, wait),
           d_probe(probe)
     {
     }
@@ -273,9 +273,10 @@ gr::block_sptr make_stock_source(latency_probe& probe)
     return gnuradio::make_block_sptr<stock_source>(probe);
 }
 
-gr::block_sptr make_flag_sink(latency_probe& probe, const std::string& memory)
+gr::block_sptr
+make_flag_sink(latency_probe& probe, const std::string& memory, const std::string& wait)
 {
-    return gnuradio::make_block_sptr<flag_sink>(probe, memory);
+    return gnuradio::make_block_sptr<flag_sink>(probe, memory, wait);
 }
 
 gr::block_sptr make_stock_flag_sink(latency_probe& probe, int device)

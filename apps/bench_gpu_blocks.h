@@ -96,7 +96,9 @@ gr::block_sptr make_completion_source(latency_probe& probe,
 //! Its ordinary counterpart, with GNU Radio's own buffer behind it.
 gr::block_sptr make_stock_source(latency_probe& probe);
 //! A device block that launches a kernel which writes the flag.
-gr::block_sptr make_flag_sink(latency_probe& probe, const std::string& memory);
+//! \param wait event or busy
+gr::block_sptr
+make_flag_sink(latency_probe& probe, const std::string& memory, const std::string& wait);
 //! A gr::sync_block that launches the same kernel.
 gr::block_sptr make_stock_flag_sink(latency_probe& probe, int device);
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The benchmark of the GPU's way: all rates and both latencies, each of something.
+# The benchmark of the GPU's way: all rates and all latencies, each of something.
 #   qa_bench_gpu.sh PROGRAM
 GR_RDMA=$1
 # shellcheck source=qa_loopback_common.sh
@@ -15,7 +15,10 @@ fi
 [ $code -eq 0 ] || fail "bench gpu ended with $code: $(cat "$WORK/err")"
 [ "$(grep -o '"ring_bytes_per_second":[1-9]' "$WORK/bench" | wc -l)" -eq 5 ] ||
     fail "not five rates: $(cat "$WORK/bench")"
-[ "$(grep -o '"median_us":[0-9]*\.*[0-9]*' "$WORK/bench" | wc -l)" -eq 2 ] ||
-    fail "not two latencies: $(cat "$WORK/bench")"
+[ "$(grep -o '"median_us":[0-9]*\.*[0-9]*' "$WORK/bench" | wc -l)" -eq 3 ] ||
+    fail "not three latencies: $(cat "$WORK/bench")"
+for path in ordinary wait=event wait=busy; do
+    grep -q "\"path\":\"[^\"]*$path" "$WORK/bench" || fail "no latency of $path"
+done
 [ "$FAILED" -eq 0 ] && echo ok
 exit "$FAILED"

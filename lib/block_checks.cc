@@ -19,5 +19,21 @@ int item_bytes(std::size_t sample_bytes, std::size_t vlen)
     return static_cast<int>(vlen * sample_bytes);
 }
 
+bool waits_busily(const std::string& wait)
+{
+    if (wait != "event" && wait != "busy")
+        throw config_error("wait='" + wait +
+                           "' is no way to wait for input; use event, which sleeps, or "
+                           "busy, which takes a CPU of its own");
+    return wait == "busy";
+}
+
+void check_wait(const std::string& wait, const std::string& memory)
+{
+    if (waits_busily(wait) && memory == "host")
+        throw config_error("wait='busy' is for blocks on a GPU, and memory='host' is "
+                           "none; use wait='event', or memory='auto' or 'cuda:0'");
+}
+
 } // namespace rdma
 } // namespace gr

@@ -17,7 +17,7 @@ convert_device::convert_device(const convert_config& config)
           "rdma_convert",
           io_signature::make(1, 1, convert_input_bytes(config), ring_buffer::type),
           io_signature::make(1, 1, convert_output_bytes(config), ring_buffer::type)),
-      device_block(config.memory),
+      device_block(config.memory, config.wait),
       d_sample(convert_sample(config)),
       d_in_bytes(static_cast<std::size_t>(convert_input_bytes(config))),
       d_out_floats(static_cast<std::size_t>(convert_output_bytes(config)) / sizeof(float))

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "convert_impl.h"
 
+#include "block_checks.h"
 #include "convert_checks.h"
 #include "dsp/convert.h"
 #include "mem/gpu.h"
@@ -19,6 +20,7 @@ convert::sptr convert::make(const convert_config& config)
 {
     // A wrong parameter is told before a GPU is looked for.
     convert_input_bytes(config);
+    check_wait(config.wait, config.memory);
     const bool on_gpu = mem::choose_gpu(config.memory) != nullptr;
 #ifdef RDMA_HAVE_CUDA
     if (on_gpu)

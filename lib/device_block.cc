@@ -1,5 +1,7 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "block_checks.h"
+#include "input_spin.h"
 #include "mem/gpu.h"
 #include "ring_device.h"
 
@@ -18,6 +20,7 @@ struct device_block::state {
     std::shared_ptr<mem::gpu> gpu;
     std::unique_ptr<mem::gpu_stream> stream;
     bool entered = false;
+    std::unique_ptr<input_spin> spin;  // wait=busy
     std::vector<ring_buffer*> outputs; // in GPU memory, between start() and stop()
     struct input {
         ring_buffer* ring;
@@ -50,8 +53,11 @@ std::string mismatch(const std::string& reader, const ring_buffer& ring, block_s
 
 } // namespace
 
-device_block::device_block(const std::string& memory) : d_state(std::make_unique<state>())
+device_block::device_block(const std::string& memory, const std::string& wait)
+    : d_state(std::make_unique<state>())
 {
+    if (waits_busily(wait))
+        d_state->spin = std::make_unique<input_spin>(*this);
     d_state->gpu = usable_gpu(memory);
     d_state->stream = d_state->gpu->make_stream();
 }
@@ -65,6 +71,15 @@ std::string device_block::failure() const
 {
     const std::lock_guard<std::mutex> lock(d_state->mutex);
     return d_state->failure;
+}
+
+bool device_block::has_msg_handler(pmt::pmt_t which_port)
+{
+    // Every block has this port; others would have it spin several times a round.
+    static const pmt::pmt_t system = pmt::mp("system");
+    if (d_state->spin && pmt::eq(which_port, system))
+        d_state->spin->round();
+    return block::has_msg_handler(which_port);
 }
 
 CUstream_st* device_block::stream() const
@@ -140,6 +155,8 @@ void device_block::enter()
         ring->on_device()->set_writer(s.stream.get());
         s.outputs.push_back(ring);
     }
+    if (s.spin)
+        s.spin->begin();
 }
 
 bool device_block::stop()
@@ -154,6 +171,8 @@ void device_block::leave() noexcept
     if (!s.entered)
         return;
     s.entered = false;
+    if (s.spin)
+        s.spin->end();
     s.stream->synchronize(); // nothing of ours reads or writes the rings any more
     for (const state::input& in : s.inputs) {
         in.ring->on_device()->finish_wakes();

@@ -57,6 +57,7 @@ struct device_options {
     std::size_t item_bytes = 4;
     std::uint64_t total = 0; //!< of a source
     std::string memory = "cuda:0";
+    std::string wait = "event";
     unsigned history = 1;
     int chunk = 0;
     std::uint64_t fail_at =
@@ -72,7 +73,7 @@ public:
                     io_signature::make(0, 0, 0),
                     io_signature::make(
                         1, 1, static_cast<int>(o.item_bytes), ring_buffer::type)),
-          device_block(o.memory),
+          device_block(o.memory, o.wait),
           d_fake(fake),
           d_o(o)
     {
@@ -122,7 +123,7 @@ public:
               "device_recorder",
               io_signature::make(1, 1, static_cast<int>(o.item_bytes), ring_buffer::type),
               io_signature::make(0, 0, 0, ring_buffer::type)),
-          device_block(o.memory),
+          device_block(o.memory, o.wait),
           d_fake(fake),
           d_o(o)
     {
@@ -149,6 +150,9 @@ public:
             items.insert(items.end(), from + old, from + bytes);
             oldest.insert(oldest.end(), from, from + bytes - old);
         });
+        get_tags_in_window(d_tags, 0, 0, noutput_items);
+        for (const tag_t& tag : d_tags)
+            tags.emplace_back(tag.offset, pmt::to_uint64(tag.value));
         launched.reach(launched.now() + static_cast<std::uint64_t>(noutput_items));
         consume_each(noutput_items);
         return 0;
@@ -160,10 +164,12 @@ public:
     bool changed = false;
     std::vector<std::uint8_t> items;
     std::vector<std::uint8_t> oldest;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> tags; //!< offset, value
 
 private:
     fake_cuda& d_fake;
     const device_options d_o;
+    std::vector<tag_t> d_tags;
 };
 
 //! A kernel that adds one to each byte, from ring to ring.
@@ -176,7 +182,7 @@ public:
               io_signature::make(1, 1, static_cast<int>(o.item_bytes), ring_buffer::type),
               io_signature::make(
                   1, 1, static_cast<int>(o.item_bytes), ring_buffer::type)),
-          device_block(o.memory),
+          device_block(o.memory, o.wait),
           d_fake(fake),
           d_item_bytes(o.item_bytes)
     {

@@ -292,10 +292,15 @@ unsigned ring_buffer::index_add(unsigned a, unsigned b)
 {
     // update_write_pointer() is not virtual, and the readers see the new index as soon as
     // it has it from here. No reader with as much as one item to pass is at this index.
-    if (d_device && b != 0 && a == d_write_index)
-        d_device->wrote(write_offset_bytes(),
-                        std::uint64_t(b) * d_sizeof_item,
-                        d_abs_write_offset + b);
+    if (b != 0 && a == d_write_index) {
+        if (d_device)
+            d_device->wrote(write_offset_bytes(),
+                            std::uint64_t(b) * d_sizeof_item,
+                            d_abs_write_offset + b);
+        // Last: who sees it comes for the mutex.
+        d_writes.store(d_writes.load(std::memory_order_relaxed) + 1,
+                       std::memory_order_release);
+    }
     return mem::ring_index(d_bufsize).add(a, b);
 }
 

@@ -68,8 +68,8 @@ ring_device::reader* ring_device::find(const void* key) noexcept
 void ring_device::attach(const void* key, mem::gpu_stream* stream, std::uint64_t position)
 {
     detach(key);
-    d_readers.push_back(
-        std::unique_ptr<reader>(new reader{ key, stream, pending_work(*d_gpu), false }));
+    d_readers.push_back(std::unique_ptr<reader>(
+        new reader{ key, stream, pending_work(*d_gpu), false, 0 }));
     d_readers.back()->work.restart(position);
 }
 
@@ -86,10 +86,12 @@ int ring_device::begin_work(const void* key, std::uint64_t position) noexcept
     reader* const r = find(key);
     if (!r)
         return 0;
-    r->work.released();
     if (r->work.idle())
         r->work.restart(position);
     r->working = true;
+    if (r->waited == d_writes)
+        return 0;
+    r->waited = d_writes;
     const int code = r->stream->wait(*d_ready);
     note(code);
     return code;
@@ -103,7 +105,15 @@ int ring_device::end_work(const void* key, std::uint64_t position) noexcept
     r->working = false;
     const int code = r->work.push(position, *r->stream);
     note(code);
+    r->work.released(); // here, behind the launch, and not in front of it
+    note(r->work.error());
     return code;
+}
+
+int ring_device::record_ready(mem::gpu_stream& stream) noexcept
+{
+    ++d_writes;
+    return d_ready->record(stream);
 }
 
 std::uint64_t ring_device::held(const void* key, std::uint64_t position) noexcept
@@ -133,10 +143,10 @@ void ring_device::wrote(std::uint64_t offset,
         if (code == 0)
             code = d_pending_copies.push(position, *d_copies);
         if (code == 0)
-            code = d_ready->record(*d_copies);
+            code = record_ready(*d_copies);
     } else {
         if (d_writer)
-            code = d_ready->record(*d_writer);
+            code = record_ready(*d_writer);
         if (d_mirror && code == 0) {
             code = d_copies->wait(*d_ready);
             if (code == 0)

@@ -122,8 +122,10 @@ private:
         mem::gpu_stream* stream;
         pending_work work;
         bool working;
+        std::uint64_t waited; //!< of d_writes, how many the stream waits for
     };
     reader* find(const void* key) noexcept;
+    int record_ready(mem::gpu_stream& stream) noexcept;
     void note(int code) noexcept
     {
         if (code != 0 && d_error == 0)
@@ -147,6 +149,7 @@ private:
     std::unique_ptr<mem::gpu_stream> d_copies;
     std::unique_ptr<mem::gpu_stream> d_waits; //!< for wake_when_free()
     std::unique_ptr<mem::gpu_event> d_ready;  //!< behind the newest write
+    std::uint64_t d_writes = 0;               //!< times that d_ready was recorded
     pending_work d_pending_copies;
     std::vector<std::unique_ptr<reader>> d_readers;
     mem::gpu_stream* d_writer = nullptr;

@@ -24,7 +24,7 @@ spectrometer_device::spectrometer_device(const spectrometer_config& config)
                     static_cast<int>(spectrum_config(config).length * sizeof(float)),
                     ring_buffer::type)),
       spectrometer_common(config),
-      device_block(config.memory),
+      device_block(config.memory, config.wait),
       d_config(spectrum_config(config)),
       d_auto(config.memory == "auto")
 {

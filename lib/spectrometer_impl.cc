@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "spectrometer_impl.h"
 
+#include "block_checks.h"
 #include "mem/gpu.h"
 #include "spectrometer_checks.h"
 #ifdef RDMA_HAVE_CUDA
@@ -19,6 +20,7 @@ spectrometer::sptr spectrometer::make(const spectrometer_config& config)
     // A wrong parameter is told before a GPU is looked for.
     item_bytes(config);
     spectrum_config(config);
+    check_wait(config.wait, config.memory);
     const bool on_gpu = mem::choose_gpu(config.memory) != nullptr;
 #ifdef RDMA_HAVE_CUDA
     if (on_gpu)

@@ -27,6 +27,7 @@ int bytes_of(const to_host_config& config)
 to_host::sptr to_host::make(const to_host_config& config)
 {
     const int bytes = bytes_of(config);
+    check_wait(config.wait, config.memory);
     if (!mem::choose_gpu(config.memory))
         return gnuradio::make_block_sptr<host_copy<to_host>>("rdma_to_host", bytes);
     return gnuradio::make_block_sptr<to_host_impl>(config);
@@ -36,7 +37,7 @@ to_host_impl::to_host_impl(const to_host_config& config)
     : gr::block("rdma_to_host",
                 io_signature::make(1, 1, bytes_of(config), ring_buffer::type),
                 io_signature::make(1, 1, bytes_of(config), ring_buffer::type)),
-      device_block(config.memory),
+      device_block(config.memory, config.wait),
       d_item_bytes(static_cast<std::size_t>(bytes_of(config))),
       d_auto(config.memory == "auto"),
       d_copies(*gpu())

@@ -89,6 +89,8 @@ BAD_SPECTROMETER = [
     (dict(rate=0), "rate", "0", "above|positive|greater"),
     (dict(rate=float("nan")), "rate", "nan", "above|positive|greater"),
     (dict(memory="gpu"), "memory", "gpu", "host"),
+    (dict(wait="hybrid"), "wait", "hybrid", "event"),
+    (dict(wait="busy", memory="host"), "wait", "busy", "wait='event'"),
 ]
 
 BAD_CONVERT = [
@@ -96,12 +98,19 @@ BAD_CONVERT = [
     (dict(sample="fc32"), "sample", "fc32", "leave the block out"),
     (dict(vlen=0), "vlen", "0", "1"),
     (dict(memory="gpu"), "memory", "gpu", "host"),
+    (dict(wait="hybrid"), "wait", "hybrid", "event"),
+    (dict(wait="busy", memory="host"), "wait", "busy", "wait='event'"),
 ]
 
 BAD_COPY = [
     (dict(sample="sc12"), "sample", "sc12", "cu8, sc8, sc16, fc32"),
     (dict(vlen=0), "vlen", "0", "1"),
     (dict(memory="gpu"), "memory", "gpu", "host"),
+]
+
+BAD_WAIT = [
+    (dict(wait="hybrid"), "wait", "hybrid", "event"),
+    (dict(wait="busy", memory="host"), "wait", "busy", "wait='event'"),
 ]
 
 WRONG_TYPE = [
@@ -143,6 +152,8 @@ class wrong_parameters(unittest.TestCase):
         for row in BAD_COPY:
             self.refused(rdma.to_host, {}, row)
             self.refused(rdma.to_device, {}, row)
+        for row in BAD_WAIT:
+            self.refused(rdma.to_host, {}, row)
 
     def test_a_gpu_that_is_not_there_is_refused_by_name(self):
         for make in (rdma.convert, rdma.spectrometer, rdma.to_host, rdma.to_device):
@@ -183,6 +194,11 @@ class right_parameters(unittest.TestCase):
                       dict(message_bytes=1 << 20)):
             with self.subTest(**given):
                 rdma.source(**{**STATIC, **given})
+
+    def test_blocks_that_may_be_on_a_gpu_may_spin_there(self):
+        for make in (rdma.convert, rdma.spectrometer, rdma.to_host):
+            make(wait="busy")
+            make(wait="event", memory="host")
 
     def test_item_is_vlen_samples(self):
         for sample, size in dict(cu8=2, sc8=2, sc16=4, fc32=8, byte=1).items():

@@ -18,6 +18,9 @@ struct RDMA_API convert_config {
     //! Where the samples are and the floats go: host, cuda: with a GPU's number, UUID or
     //! PCI address, or auto: the first GPU that can be used, else host.
     std::string memory = "auto";
+    //! On a GPU, how to wait for input: event (sleep), or busy: spin, which answers
+    //! within microseconds and takes a CPU of its own.
+    std::string wait = "event";
 };
 
 /*!

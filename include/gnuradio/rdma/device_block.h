@@ -18,6 +18,7 @@ namespace mem {
 class gpu;
 class gpu_stream;
 } // namespace mem
+class input_spin;
 
 /*!
  * \brief The base of a block whose work() is CUDA kernels.
@@ -52,6 +53,13 @@ class gpu_stream;
  * A port that declares no ring is host memory as ever: what kernels write there has to be
  * waited for before device_work() returns.
  *
+ * Waiting: with wait=event the thread of a block without input sleeps until the block in
+ * front wakes it, as any block's does; on an idle machine that costs tens of
+ * microseconds, now and then hundreds. With wait=busy it looks for input all the time:
+ * the kernel is launched a few microseconds after the samples are there, and the block
+ * takes a CPU of its own for as long as the flowgraph runs. Samples, tags and errors are
+ * the same. A block that waits for room in its output sleeps either way.
+ *
  * Threads: device_work() runs on the block's thread, on which the GPU is the current
  * device; so it is in start(), device_start() and device_stop().
  *
@@ -63,6 +71,9 @@ class RDMA_API device_block : virtual public gr::block
 {
 public:
     ~device_block() override;
+
+    //! For input_spin: GNU Radio asks at the front of every round of the block's thread.
+    bool has_msg_handler(pmt::pmt_t which_port) override;
 
     //! "cuda:0"
     std::string device() const;
@@ -84,11 +95,13 @@ protected:
     /*!
      * \param memory the GPU: auto (the first usable one) or cuda: with a number, UUID or
      * PCI address
-     * \throws config_error there is no such GPU, or none that can be used; with the
-     * reason, and the GPUs that there are
+     * \param wait how to wait for input: event (sleep) or busy (spin)
+     * \throws config_error there is no such GPU, or none that can be used, with the
+     * reason, and the GPUs that there are; or \p wait is none of the two
      * \throws cuda_error the driver failed
      */
-    explicit device_block(const std::string& memory = "auto");
+    explicit device_block(const std::string& memory = "auto",
+                          const std::string& wait = "event");
 
     //! As gr::block::general_work(), on the GPU. May throw: that ends the stream.
     virtual int device_work(int noutput_items,

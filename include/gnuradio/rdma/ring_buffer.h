@@ -3,6 +3,7 @@
 #ifndef INCLUDED_RDMA_RING_BUFFER_H
 #define INCLUDED_RDMA_RING_BUFFER_H
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <gnuradio/buffer.h>
@@ -103,6 +104,9 @@ public:
 
     //! Byte offset of the next item to write, in the first mapping. Hold mutex().
     std::uint64_t write_offset_bytes() const noexcept;
+    //! Changes with every write, by when its items can be read, or a moment earlier. Any
+    //! thread, without mutex().
+    unsigned writes() const noexcept { return d_writes.load(std::memory_order_acquire); }
     //! Bytes of one mapping.
     std::uint64_t ring_bytes() const noexcept;
     //! Most items that any reader keeps unread in front of its first one: its history
@@ -131,6 +135,7 @@ private:
     std::shared_ptr<mem::ring_memory> d_memory;
     std::unique_ptr<ring_device> d_device; // null in host memory
     unsigned d_max_preload = 0;
+    std::atomic<unsigned> d_writes{ 0 };
     // What the writer's ports held before this ring replaced one of them.
     std::vector<gr::buffer_sptr> d_displaced;
 };

@@ -33,6 +33,9 @@ struct RDMA_API spectrometer_config {
     //! PCI address, or auto: the first GPU that can be used, but the CPU behind a ring in
     //! host memory, and where there is no GPU.
     std::string memory = "auto";
+    //! On a GPU, how to wait for input: event (sleep), or busy: spin, which answers
+    //! within microseconds and takes a CPU of its own.
+    std::string wait = "event";
 };
 
 /*!

@@ -20,6 +20,9 @@ struct RDMA_API to_host_config {
     //! with a number, UUID or PCI address. With host, and with auto where there is no
     //! GPU, they are in host memory and are copied there.
     std::string memory = "auto";
+    //! On a GPU, how to wait for input: event (sleep), or busy: spin, which answers
+    //! within microseconds and takes a CPU of its own.
+    std::string wait = "event";
 };
 
 /*!

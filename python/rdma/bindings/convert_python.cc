@@ -22,18 +22,23 @@ Complex types become gr_complex, byte becomes float; sc8 and byte by 1/128, sc16
   vlen              samples per item, in and out
   memory            where the samples are and the floats go: auto (the first GPU that can
                     be used, else host), host, or cuda: with a number, UUID or PCI address
+  wait              on a GPU, how to wait for input: event (sleep) or busy (spin, on a CPU
+                    of its own)
 
 Raises
   ValueError        a parameter is wrong: its name, the value, and what would be right
   TypeError         a parameter is of another type, named likewise)";
 
-convert::sptr
-make(const str_argument& sample, const int_argument& vlen, const str_argument& memory)
+convert::sptr make(const str_argument& sample,
+                   const int_argument& vlen,
+                   const str_argument& memory,
+                   const str_argument& wait)
 {
     convert_config c;
     c.sample = text_of(sample, "sample");
     c.vlen = number_of<std::size_t>(vlen, "vlen");
     c.memory = text_of(memory, "memory");
+    c.wait = text_of(wait, "wait");
 
     py::gil_scoped_release release;
     return convert::make(c);
@@ -50,5 +55,6 @@ void bind_convert(py::module_& m)
              py::kw_only(),
              py::arg("sample") = d.sample,
              py::arg("vlen") = d.vlen,
-             py::arg("memory") = d.memory);
+             py::arg("memory") = d.memory,
+             py::arg("wait") = d.wait);
 }

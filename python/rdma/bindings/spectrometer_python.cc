@@ -34,6 +34,8 @@ out.
                     is tagged; 1 counts no time
   memory            where the input is and the work is done: auto (the first GPU that can
                     be used, else host), host, or cuda: with a number, UUID or PCI address
+  wait              on a GPU, how to wait for input: event (sleep) or busy (spin, on a CPU
+                    of its own)
 
 Output tags: rx_time of each vector's first sample, rx_rate in spectra per second, rx_freq,
 rx_gap; from the input's tags.
@@ -52,7 +54,8 @@ spectrometer::sptr make(const str_argument& sample,
                         const str_argument& scaling,
                         const bool_argument& fftshift,
                         const float_argument& rate,
-                        const str_argument& memory)
+                        const str_argument& memory,
+                        const str_argument& wait)
 {
     spectrometer_config c;
     c.sample = text_of(sample, "sample");
@@ -66,6 +69,7 @@ spectrometer::sptr make(const str_argument& sample,
     c.fftshift = flag_of(fftshift, "fftshift");
     c.rate = real_of(rate, "rate");
     c.memory = text_of(memory, "memory");
+    c.wait = text_of(wait, "wait");
 
     py::gil_scoped_release release;
     return spectrometer::make(c);
@@ -92,7 +96,8 @@ void bind_spectrometer(py::module_& m)
              py::arg("scaling") = d.scaling,
              py::arg("fftshift") = d.fftshift,
              py::arg("rate") = d.rate,
-             py::arg("memory") = d.memory)
+             py::arg("memory") = d.memory,
+             py::arg("wait") = d.wait)
         .def("spectra", &spectrometer::spectra, release, "Spectra produced.")
         .def("samples_dropped",
              &spectrometer::samples_dropped,

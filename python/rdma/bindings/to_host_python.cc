@@ -22,19 +22,24 @@ this module's rings in host memory. Several copies are under way at once. Tags a
   vlen              samples per item, in and out
   memory            the GPU: auto (the first that can be used, else none) or cuda: with a
                     number, UUID or PCI address; host: none, a copy in host memory
+  wait              on a GPU, how to wait for input: event (sleep) or busy (spin, on a CPU
+                    of its own)
 
 Raises
   ValueError        a parameter is wrong, or names no GPU that can be used
   TypeError         a parameter is of another type, named likewise
   rdma.CudaError    the driver failed)";
 
-to_host::sptr
-make(const str_argument& sample, const int_argument& vlen, const str_argument& memory)
+to_host::sptr make(const str_argument& sample,
+                   const int_argument& vlen,
+                   const str_argument& memory,
+                   const str_argument& wait)
 {
     to_host_config c;
     c.sample = text_of(sample, "sample");
     c.vlen = number_of<std::size_t>(vlen, "vlen");
     c.memory = text_of(memory, "memory");
+    c.wait = text_of(wait, "wait");
 
     py::gil_scoped_release release;
     return to_host::make(c);
@@ -51,7 +56,8 @@ void bind_to_host(py::module_& m)
              py::kw_only(),
              py::arg("sample") = d.sample,
              py::arg("vlen") = d.vlen,
-             py::arg("memory") = d.memory)
+             py::arg("memory") = d.memory,
+             py::arg("wait") = d.wait)
         .def("memory",
              &to_host::memory,
              py::call_guard<py::gil_scoped_release>(),

@@ -1,0 +1,64 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef INCLUDED_RDMA_INPUT_SPIN_H
+#define INCLUDED_RDMA_INPUT_SPIN_H
+
+#include <cstdint>
+#include <gnuradio/block.h>
+#include <vector>
+
+namespace gr {
+namespace rdma {
+
+class ring_buffer;
+
+/*!
+ * \brief Has a block's thread look for input all the time, where GNU Radio would have it
+ * sleep until the block in front wakes it: what wait=busy means.
+ *
+ * GNU Radio's scheduler runs a block's thread in rounds: queued messages, then one call
+ * of general_work() or, where there is too little input, a sleep of at most
+ * blkd_input_timer_value(). While this is begun that time is zero, so the rounds go on
+ * and on, and the scheduler looks after messages, stop(), the end of the stream and full
+ * outputs as ever. Rounds take locks that the block in front needs, so round(), at the
+ * front of each, spins without any, for `round_ns` at most, while nothing new is in the
+ * rings.
+ *
+ * A block whose output is full sleeps until there is room, as ever.
+ *
+ * Threads: all of it on the block's thread; round() does nothing on another.
+ */
+class input_spin
+{
+public:
+    //! How late messages and stop() may be served; the thread then gives way to another
+    //! that wants its CPU.
+    static constexpr std::int64_t round_ns = 100000;
+
+    explicit input_spin(gr::block& block) : d_block(block) {}
+    input_spin(const input_spin&) = delete;
+    input_spin& operator=(const input_spin&) = delete;
+
+    //! In start(). Without a ring among the inputs nothing changes.
+    void begin();
+    //! In stop(). Also if not begun.
+    void end() noexcept;
+    //! At the front of a round, without any lock held. Throws what forecast() throws.
+    void round();
+
+private:
+    // As the scheduler would find it.
+    bool starved();
+    unsigned writes() const noexcept;
+
+    gr::block& d_block;
+    std::vector<const ring_buffer*> d_rings; // inputs; empty: not begun
+    gr_vector_int d_there;                   // items, by input
+    gr_vector_int d_required;
+    unsigned d_timer = 0; // ms, to put back
+};
+
+} // namespace rdma
+} // namespace gr
+
+#endif /* INCLUDED_RDMA_INPUT_SPIN_H */
