@@ -1,9 +1,8 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "bench_traffic.h"
+#include "bench_measure.h"
 #include "commands.h"
 #include "console.h"
-#include "core/clock.h"
 #include "core/sizes.h"
 #include "machine.h"
 #include "receiving.h"
@@ -11,9 +10,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <functional>
-#include <sys/resource.h>
-#include <unistd.h>
 
 namespace gr {
 namespace rdma {
@@ -31,9 +27,6 @@ constexpr const char* examples =
     "MTU.\n"
     "lost: of what was sent; UDP and UC lose what the receiver does not take in time.\n";
 
-constexpr int warm_up_ms = 200;
-constexpr std::int64_t first_byte_ns = 10000000000;
-
 struct bench_options {
     talk_options talk;
     std::uint64_t rounds = 3;
@@ -50,11 +43,6 @@ struct bench_options {
     }
 };
 
-struct path {
-    const char* name;
-    std::function<std::unique_ptr<traffic>(const traffic_config&)> make;
-    bool reliable; // what is not received was still on its way
-};
 const std::vector<path>& paths()
 {
     static const std::vector<path> all = {
@@ -66,7 +54,9 @@ const std::vector<path>& paths()
           true },
         { "rdma.source, RC, scatter",
           [](const traffic_config& c) {
-              return make_source_traffic(c, io::service_type::rc, "scatter");
+              receiving r;
+              r.receive = "scatter";
+              return make_source_traffic(c, io::service_type::rc, r);
           },
           true },
         { "rdma.source, UC",
@@ -74,126 +64,11 @@ const std::vector<path>& paths()
               return make_source_traffic(c, io::service_type::uc);
           },
           false },
-        { "network.udp_source", make_udp_source_traffic, false },
+        { "network.udp_source",
+          [](const traffic_config& c) { return make_udp_source_traffic(c); },
+          false },
     };
     return all;
-}
-
-//! The measurements of one path at one MTU.
-struct series {
-    std::uint32_t mtu;
-    const char* path;
-    bool reliable;
-    std::vector<double> rates; // received payload bytes per second
-    double sent = 0, received = 0;
-    double cpu_seconds = 0; // of both sides, kernel included
-    double cpu_per_gigabyte() const
-    {
-        return received > 0 ? cpu_seconds / received * 1e9 : 0;
-    }
-
-    double median() const
-    {
-        std::vector<double> sorted = rates;
-        std::sort(sorted.begin(), sorted.end());
-        const std::size_t n = sorted.size();
-        return n == 0 ? 0 : (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
-    }
-    double low() const { return *std::min_element(rates.begin(), rates.end()); }
-    double high() const { return *std::max_element(rates.begin(), rates.end()); }
-    double lost() const
-    {
-        return reliable || sent <= 0 ? 0 : std::max(0.0, 1 - received / sent);
-    }
-};
-
-traffic_config loopback_config(std::uint32_t mtu, std::uint64_t message_bytes)
-{
-    // An own pair in 127.5.0.0/16, so that nothing else on this machine is in the way.
-    const int pid = getpid();
-    const std::string net = "127.5." + std::to_string(pid / 120 % 254 + 1) + ".";
-    traffic_config c;
-    c.from = net + std::to_string(2 * (pid % 120) + 1);
-    c.to = net + std::to_string(2 * (pid % 120) + 2);
-    c.mtu = mtu;
-    c.message_bytes = message_bytes;
-    return c;
-}
-
-double cpu_seconds()
-{
-    rusage u;
-    getrusage(RUSAGE_SELF, &u);
-    const auto seconds = [](const timeval& t) {
-        return double(t.tv_sec) + 1e-6 * double(t.tv_usec);
-    };
-    return seconds(u.ru_utime) + seconds(u.ru_stime);
-}
-
-/*!
- * The highest rate at which a path that drops what comes too fast lost nothing for \p
- * seconds, found by going up in steps of a quarter. \return false: a signal came
- */
-bool find_lossless(const path& p,
-                   traffic_config config,
-                   double seconds,
-                   stop_signals& signals,
-                   series& into)
-{
-    double best = 0;
-    for (config.rate = 1e5; config.rate < 20e9; config.rate *= 1.25) {
-        const auto busy = p.make(config);
-        const std::int64_t t0 = core::monotonic_ns();
-        signals.wait(static_cast<int>(seconds * 1e3));
-        busy->end_sending();
-        const double elapsed = double(core::monotonic_ns() - t0) * 1e-9;
-        const std::uint64_t sent = busy->sent();
-        // What is under way may come in pieces, a quarter of a second apart.
-        std::uint64_t before = 0;
-        while (busy->received() < sent && busy->received() != before &&
-               !signals.received()) {
-            before = busy->received();
-            signals.wait(600);
-        }
-        if (signals.received())
-            return false;
-        if (busy->received() < sent)
-            break;
-        best = double(sent) / elapsed;
-    }
-    into.rates.push_back(best);
-    into.sent = into.received = 1;
-    return true;
-}
-
-//! One measurement. \return false: a signal came
-bool measure(const path& p,
-             const traffic_config& config,
-             double seconds,
-             stop_signals& signals,
-             series& into)
-{
-    const auto busy = p.make(config);
-    const std::int64_t begin = core::monotonic_ns();
-    while (busy->received() == 0) {
-        if (signals.received())
-            return false;
-        if (core::monotonic_ns() - begin > first_byte_ns)
-            throw run_error(std::string(p.name) + ": nothing arrived within 10 s");
-        signals.wait(10);
-    }
-    signals.wait(warm_up_ms);
-    const std::int64_t t0 = core::monotonic_ns();
-    const std::uint64_t received0 = busy->received(), sent0 = busy->sent();
-    const double cpu0 = cpu_seconds();
-    signals.wait(static_cast<int>(seconds * 1e3));
-    const std::int64_t t1 = core::monotonic_ns();
-    const double received = double(busy->received() - received0);
-    into.sent += double(busy->sent() - sent0);
-    into.received += received;
-    into.cpu_seconds += cpu_seconds() - cpu0;
-    into.rates.push_back(received / (double(t1 - t0) * 1e-9));
-    return !signals.received();
 }
 
 std::string short_number(double value)
@@ -207,7 +82,7 @@ double bare_rate(const std::vector<series>& all, std::uint32_t mtu)
 {
     for (const auto& s : all)
         if (s.mtu == mtu && s.path == paths().front().name)
-            return s.median();
+            return s.rate();
     return 0;
 }
 
@@ -237,11 +112,11 @@ void print_table(const bench_options& o, const std::vector<series>& all)
         std::printf("%5u  %-28s %10s  %-21s %5.1f%%  %8s  %.2f\n",
                     s.mtu,
                     s.path,
-                    human_rate(s.median()).c_str(),
+                    human_rate(s.rate()).c_str(),
                     (human_rate(s.low()) + " to " + human_rate(s.high())).c_str(),
                     100 * s.lost(),
                     s.cpu_seconds > 0 ? short_number(s.cpu_per_gigabyte()).c_str() : "",
-                    s.median() / bare_rate(all, s.mtu));
+                    s.rate() / bare_rate(all, s.mtu));
 }
 
 void print_json(const bench_options& o, const std::vector<series>& all)
@@ -262,12 +137,12 @@ void print_json(const bench_options& o, const std::vector<series>& all)
     for (const auto& s : all)
         results.push_back({ { "mtu", s.mtu },
                             { "path", s.path },
-                            { "bytes_per_second", s.median() },
+                            { "bytes_per_second", s.rate() },
                             { "lowest", s.low() },
                             { "highest", s.high() },
                             { "lost", s.lost() },
                             { "cpu_seconds_per_gigabyte", s.cpu_per_gigabyte() },
-                            { "ratio", s.median() / bare_rate(all, s.mtu) } });
+                            { "ratio", s.rate() / bare_rate(all, s.mtu) } });
     std::printf("%s\n", out.dump().c_str());
 }
 

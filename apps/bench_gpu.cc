@@ -1,6 +1,8 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "bench_gpu_blocks.h"
+#include "bench_gpu_spectra.h"
+#include "bench_measure.h"
 #include "commands.h"
 #include "console.h"
 #include "core/clock.h"
@@ -34,7 +36,10 @@ constexpr const char* about =
     "run,\n"
     "beside an ordinary block that launches the same kernel; of a device block that "
     "sleeps\n"
-    "(wait=event) and of one that spins (wait=busy).";
+    "(wait=event) and of one that spins (wait=busy); and samples over loopback to "
+    "spectra "
+    "of the\n"
+    "GPU, beside network.udp_source, cudaMemcpy and the same kernels.";
 constexpr const char* examples =
     "Rates are medians of the rounds. Latencies are of an idle GPU, one message at a "
     "time.\n";
@@ -60,19 +65,6 @@ struct gpu_options {
         talk.declare(f);
     }
 };
-
-double median(std::vector<double> values)
-{
-    std::sort(values.begin(), values.end());
-    const std::size_t n = values.size();
-    return n == 0 ? 0 : (values[(n - 1) / 2] + values[n / 2]) / 2;
-}
-
-double percentile_99(std::vector<double> values)
-{
-    std::sort(values.begin(), values.end());
-    return values.empty() ? 0 : values[(values.size() - 1) * 99 / 100];
-}
 
 struct rate_series {
     std::size_t message_bytes;
@@ -212,6 +204,13 @@ std::vector<double> bench_gpu::latencies(const char* wait)
     return found;
 }
 
+//! All that is measured.
+struct results {
+    std::vector<rate_series> rates;
+    std::vector<latency_series> latencies;
+    std::vector<spectra_path> spectra;
+};
+
 double best_raw(const std::vector<rate_series>& rates)
 {
     double best = 0;
@@ -220,10 +219,28 @@ double best_raw(const std::vector<rate_series>& rates)
     return best;
 }
 
-void print_table(const bench_gpu& b,
-                 const std::vector<rate_series>& rates,
-                 const std::vector<latency_series>& latencies)
+void print_spectra(const std::vector<spectra_path>& spectra)
 {
+    std::printf("\n%-32s  %10s  %8s  %10s  %10s\n",
+                "network to spectra",
+                "rate",
+                "CPU s/GB",
+                "median",
+                "99th");
+    for (const auto& s : spectra)
+        std::printf("%-32s  %10s  %8.2f  %7.0f us  %7.0f us%s\n",
+                    s.name,
+                    human_rate(s.rates.rate()).c_str(),
+                    s.rates.cpu_per_gigabyte(),
+                    median(s.microseconds),
+                    percentile_99(s.microseconds),
+                    s.rates.reliable ? "" : "  (highest rate without loss)");
+}
+
+void print_table(const bench_gpu& b, const results& r)
+{
+    const auto& rates = r.rates;
+    const auto& latencies = r.latencies;
     const machine_description m = describe_machine();
     std::printf("%s, %u CPUs, Linux %s, %s, load %s\n",
                 m.cpu.c_str(),
@@ -261,12 +278,13 @@ void print_table(const bench_gpu& b,
                     s.high(),
                     s.middle() / latencies.front().middle(),
                     s.high() / latencies.front().high());
+    print_spectra(r.spectra);
 }
 
-void print_json(const bench_gpu& b,
-                const std::vector<rate_series>& rates,
-                const std::vector<latency_series>& latencies)
+void print_json(const bench_gpu& b, const results& r)
 {
+    const auto& rates = r.rates;
+    const auto& latencies = r.latencies;
     const machine_description m = describe_machine();
     nlohmann::ordered_json out;
     out["command"] = "bench gpu";
@@ -292,7 +310,49 @@ void print_json(const bench_gpu& b,
                             { "p99_us", s.high() },
                             { "median_ratio", s.middle() / latencies.front().middle() },
                             { "p99_ratio", s.high() / latencies.front().high() } });
+    auto& of_spectra = out["spectra"] = nlohmann::ordered_json::array();
+    for (const auto& s : r.spectra)
+        of_spectra.push_back({ { "path", s.name },
+                               { "mtu", s.rates.mtu },
+                               { "bytes_per_second", s.rates.rate() },
+                               { "cpu_seconds_per_gigabyte", s.rates.cpu_per_gigabyte() },
+                               { "messages", s.microseconds.size() },
+                               { "median_us", median(s.microseconds) },
+                               { "p99_us", percentile_99(s.microseconds) } });
     std::printf("%s\n", out.dump().c_str());
+}
+
+// Until a signal.
+results measure_all(bench_gpu& b, console& talk)
+{
+    results r = { {}, latency_paths(), spectra_paths(b.o.memory, b.device) };
+    for (const std::size_t bytes : message_sizes)
+        r.rates.push_back({ bytes, {}, {} });
+    for (std::uint64_t round = 0; round < b.o.rounds && !b.signals.received(); ++round) {
+        talk.progress("round " + std::to_string(round + 1) + " of " +
+                      std::to_string(b.o.rounds));
+        for (auto& s : r.rates) {
+            s.raw.push_back(b.raw_rate(s.message_bytes));
+            s.ring.push_back(b.ring_rate(s.message_bytes));
+        }
+        for (auto& s : r.latencies) {
+            const auto found = b.latencies(s.wait);
+            s.microseconds.insert(s.microseconds.end(), found.begin(), found.end());
+        }
+        for (auto& s : r.spectra)
+            if (!measure_round(s, b.o.seconds, b.o.samples, b.signals))
+                return r;
+    }
+    for (auto& s : r.spectra) {
+        if (b.signals.received())
+            break;
+        if (s.rates.reliable)
+            continue;
+        talk.progress(std::string(s.name) + " at rising rates");
+        if (!measure_lossless(s, b.o.seconds, b.signals))
+            break;
+    }
+    return r;
 }
 
 } // namespace
@@ -309,31 +369,16 @@ int bench_gpu_command(const words& args, stop_signals& signals)
     log_to_stderr();
     console talk(o.talk, false);
     bench_gpu b(o, signals);
-    std::vector<rate_series> rates;
-    for (const std::size_t bytes : message_sizes)
-        rates.push_back({ bytes, {}, {} });
-    std::vector<latency_series> latencies = latency_paths();
-    for (std::uint64_t round = 0; round < o.rounds && !signals.received(); ++round) {
-        talk.progress("round " + std::to_string(round + 1) + " of " +
-                      std::to_string(o.rounds));
-        for (auto& s : rates) {
-            s.raw.push_back(b.raw_rate(s.message_bytes));
-            s.ring.push_back(b.ring_rate(s.message_bytes));
-        }
-        for (auto& s : latencies) {
-            const auto found = b.latencies(s.wait);
-            s.microseconds.insert(s.microseconds.end(), found.begin(), found.end());
-        }
-    }
+    const results r = measure_all(b, talk);
     talk.clear();
     if (signals.received()) {
         talk.note(std::string("ended=") + signals.name());
         return 0; // a part of a comparison is none
     }
     if (o.talk.json)
-        print_json(b, rates, latencies);
+        print_json(b, r);
     else
-        print_table(b, rates, latencies);
+        print_table(b, r);
     return 0;
 }
 

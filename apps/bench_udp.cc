@@ -20,6 +20,7 @@
 #include <system_error>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace gr {
@@ -83,7 +84,8 @@ private:
     int d_fd;
 };
 
-//! Sends datagrams of one size: as fast as it can, by GSO, or one by one at a rate.
+//! Sends datagrams of one size: as fast as it can, by GSO; or one by one, at a rate or
+//! when told.
 class blaster
 {
 public:
@@ -91,7 +93,10 @@ public:
         : d_socket(t.from),
           d_datagram_bytes(datagram_bytes),
           d_payload_bytes(t.mtu),
-          d_segments(t.rate > 0 ? 1 : std::min(gso_segments, gso_bytes / datagram_bytes)),
+          d_segments(t.rate > 0 || t.on_demand
+                         ? 1
+                         : std::min(gso_segments, gso_bytes / datagram_bytes)),
+          d_message_bytes(t.message_bytes),
           d_rate(t.rate),
           d_data(d_segments * datagram_bytes)
     {
@@ -103,9 +108,17 @@ public:
             refuse("connect");
         if (setsockopt(d_socket.fd(), SOL_UDP, UDP_SEGMENT, &each, sizeof each) != 0)
             refuse("setsockopt UDP_SEGMENT");
-        d_thread = std::thread([this] { run(); });
+        if (!t.on_demand)
+            d_thread = std::thread([this] { run(); });
     }
     ~blaster() { end(); }
+    void send_message()
+    {
+        for (std::size_t at = 0; at < d_message_bytes; at += d_payload_bytes)
+            if (send(d_socket.fd(), d_data.data(), d_data.size(), 0) < 0)
+                refuse("send");
+        d_sent += d_message_bytes;
+    }
     void end()
     {
         d_stop = true;
@@ -136,6 +149,7 @@ private:
     const std::size_t d_datagram_bytes;
     const std::size_t d_payload_bytes;
     const std::size_t d_segments;
+    const std::size_t d_message_bytes;
     const double d_rate;
     std::vector<std::byte> d_data;
     std::atomic<std::uint64_t> d_sent{ 0 };
@@ -216,13 +230,21 @@ std::uint16_t free_port(const std::string& host) { return udp_socket(host).port(
 class udp_source_traffic : public traffic
 {
 public:
-    explicit udp_source_traffic(const traffic_config& t)
-        : d_port(free_port(t.to)), d_graph(gr::make_top_block("gr-rdma bench"))
+    udp_source_traffic(const traffic_config& t, receiving to)
+        : d_port(free_port(t.to)),
+          d_item_bytes(to.item_bytes),
+          d_counted(std::move(to.received)),
+          d_graph(gr::make_top_block("gr-rdma bench"))
     {
-        const auto from = gr::network::udp_source::make(
-            1, 1, d_port, 0, static_cast<int>(t.mtu), false, false, false);
-        d_sink = gr::blocks::null_sink::make(1);
-        d_graph->connect(from, 0, d_sink, 0);
+        d_source = gr::network::udp_source::make(
+            to.item_bytes, 1, d_port, 0, static_cast<int>(t.mtu), false, false, false);
+        if (to.behind.empty())
+            to.behind.push_back(gr::blocks::null_sink::make(to.item_bytes));
+        gr::basic_block_sptr last = d_source;
+        for (const auto& block : to.behind) {
+            d_graph->connect(last, 0, block, 0);
+            last = block;
+        }
         d_graph->start();
         try {
             d_blaster = std::make_unique<blaster>(t, d_port, t.mtu);
@@ -236,9 +258,13 @@ public:
         d_blaster.reset();
         stop();
     }
-    std::uint64_t received() const override { return d_sink->nitems_read(0); }
+    std::uint64_t received() const override
+    {
+        return d_counted ? d_counted() : d_source->nitems_written(0) * d_item_bytes;
+    }
     std::uint64_t sent() const override { return d_blaster->sent(); }
     void end_sending() override { d_blaster->end(); }
+    void send_message() override { d_blaster->send_message(); }
 
 private:
     void stop()
@@ -248,8 +274,10 @@ private:
     }
 
     const std::uint16_t d_port;
+    const std::size_t d_item_bytes;
+    const std::function<std::uint64_t()> d_counted;
     gr::top_block_sptr d_graph;
-    gr::blocks::null_sink::sptr d_sink;
+    gr::network::udp_source::sptr d_source;
     std::unique_ptr<blaster> d_blaster;
 };
 
@@ -260,9 +288,10 @@ std::unique_ptr<traffic> make_bare_traffic(const traffic_config& config)
     return std::make_unique<bare_traffic>(config);
 }
 
-std::unique_ptr<traffic> make_udp_source_traffic(const traffic_config& config)
+std::unique_ptr<traffic> make_udp_source_traffic(const traffic_config& config,
+                                                 receiving to)
 {
-    return std::make_unique<udp_source_traffic>(config);
+    return std::make_unique<udp_source_traffic>(config, std::move(to));
 }
 
 } // namespace apps
