@@ -65,10 +65,13 @@ private:
 class pattern_check : public device_block
 {
 public:
-    explicit pattern_check(bool slow, std::uint64_t fault_at = UINT64_MAX)
+    explicit pattern_check(bool slow,
+                           std::uint64_t fault_at = UINT64_MAX,
+                           const std::string& wait = "event")
         : gr::block("pattern_check",
                     gr::io_signature::make(1, 1, 4, on_ring),
                     gr::io_signature::make(0, 0, 0, on_ring)),
+          device_block("auto", wait),
           d_slow(slow),
           d_fault_at(fault_at)
     {
@@ -201,6 +204,29 @@ BOOST_AUTO_TEST_CASE(kernels_pass_on_what_kernels_wrote)
         BOOST_TEST(to->items == many);
         BOOST_TEST(to->wrong == 0u);
         BOOST_TEST(from->failure() + to->failure() == "");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(readers_that_spin_see_the_same)
+{
+    for (const bool host_writer : { false, true }) {
+        auto top = gr::make_top_block(host_writer ? "spinning, behind a host block"
+                                                  : "spinning, behind a device block");
+        gr::basic_block_sptr from;
+        if (host_writer)
+            from = make<host_source>(many / 4);
+        else
+            from = make<pattern_source>(many / 4);
+        auto fast = make<pattern_check>(false, UINT64_MAX, "busy");
+        auto slow = make<pattern_check>(true, UINT64_MAX, "busy");
+        top->connect(from, 0, fast, 0);
+        top->connect(from, 0, slow, 0);
+        run(top);
+        for (const auto& reader : { fast, slow }) {
+            BOOST_TEST(reader->items == many / 4);
+            BOOST_TEST(reader->wrong == 0u);
+            BOOST_TEST(reader->failure() == "");
+        }
     }
 }
 

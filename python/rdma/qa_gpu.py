@@ -45,6 +45,19 @@ class gpu(unittest.TestCase):
         self.assertEqual(len(spectra[GPU]), 1024 * (5000000 // 102400))
         np.testing.assert_allclose(spectra[GPU], spectra["host"], rtol=1e-4)
 
+    def test_a_chain_that_spins_gives_the_same(self):
+        streams = []
+        for wait in ("event", "busy"):
+            sink = blocks.vector_sink_c()
+            run(rdma.convert(sample="sc16", memory=GPU, wait=wait),
+                rdma.to_host(sample="fc32", memory=GPU, wait=wait), sink)
+            spectra = blocks.vector_sink_f(1024)
+            run(rdma.spectrometer(average=100, memory=GPU, wait=wait), spectra)
+            streams.append((np.array(sink.data(), np.complex64), np.array(spectra.data())))
+        self.assertEqual(len(streams[0][0]), 5000000)
+        np.testing.assert_array_equal(streams[0][0], streams[1][0])
+        np.testing.assert_allclose(streams[0][1], streams[1][1], rtol=1e-4)
+
     def test_two_readers_of_one_gpu_ring(self):
         # One on the GPU, and an ordinary one, of the same samples.
         top = gr.top_block()
