@@ -158,10 +158,17 @@ BOOST_FIXTURE_TEST_CASE(busy_blocks_take_single_items_with_history, on_imitated_
     to->set_output_multiple(4);
     top->connect(from, 0, to, 0);
     top->start();
-    for (std::uint64_t n = 1; n <= 40; ++n) {
-        from->allow(n);
-        from->produced().wait(n);
-        to->launched.wait(n / 4 * 4);
+    const auto buffer = to->detail()->input(0)->buffer();
+    const auto* const ring = dynamic_cast<const ring_buffer*>(buffer.get());
+    BOOST_REQUIRE(ring);
+    for (std::uint64_t n = 4; n <= 40; n += 4) {
+        const unsigned writes = ring->writes(); // what the reader looks at
+        for (std::uint64_t single = n - 3; single <= n; ++single) {
+            from->allow(single);
+            from->produced().wait(single);
+        }
+        to->launched.wait(n);
+        BOOST_TEST(ring->writes() != writes);
     }
     ends(top, std::chrono::seconds(20));
     BOOST_TEST((to->items == items_up_to(40, 4)));
