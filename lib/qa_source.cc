@@ -151,6 +151,42 @@ BOOST_AUTO_TEST_CASE(stop_returns_within_a_second_from_any_state)
     }
 }
 
+BOOST_AUTO_TEST_CASE(counters_never_go_back)
+{
+    auto p = make_pair_config("softroce", 4096);
+    p.source.listen = p.source.source;
+    p.sender.connect = p.source.source;
+    for (auto* text : { &p.source.source, &p.source.connect })
+        text->clear();
+    p.source.qpn = p.source.remote_qpn = p.source.psn = p.source.remote_psn = 0;
+    p.sender.qpn = p.sender.remote_qpn = p.sender.psn = p.sender.remote_psn = 0;
+    auto block = source::make(p.source);
+    std::atomic<bool> over{ false };
+    std::uint64_t steps_back = 0, last = 0;
+    std::thread observer([&] {
+        while (!over) {
+            const std::uint64_t now = block->counters().at("messages_received");
+            steps_back += now < last;
+            last = now;
+        }
+    });
+    for (int round = 0; round < 3; ++round) {
+        auto top = gr::make_top_block("top");
+        auto sink = gnuradio::make_block_sptr<recorder>(1);
+        top->connect(block, 0, sink, 0);
+        top->start();
+        sender tx(p.sender);
+        tx.send(random_messages(50, 4096));
+        BOOST_TEST(sink->wait_bytes(50 * 4096));
+        top->stop(); // says goodbye to the sender, which takes its time
+        top->wait();
+    }
+    over = true;
+    observer.join();
+    BOOST_TEST(steps_back == 0u);
+    BOOST_TEST(block->counters().at("messages_received") == 150u);
+}
+
 BOOST_AUTO_TEST_CASE(a_slow_reader_does_not_put_the_source_to_sleep)
 {
     // GNU Radio's own pause for a source without output is 250 ms; there would be

@@ -123,11 +123,8 @@ bool source_impl::stop()
 
 void source_impl::end_session()
 {
-    std::shared_ptr<io::endpoint> ended;
-    {
-        std::lock_guard<std::mutex> lock(d_mutex);
-        ended.swap(d_endpoint);
-    }
+    // It stays to be looked at until its totals are kept: counters never go back.
+    const std::shared_ptr<io::endpoint> ended = session();
     if (!ended)
         return;
     const io::endpoint_state last = ended->state();
@@ -198,6 +195,7 @@ void source_impl::keep_totals(const io::endpoint& ended,
     ended.counters().for_each([this](const char* name, const char*, std::uint64_t value) {
         d_totals[name] += value;
     });
+    d_endpoint.reset();
 }
 
 } // namespace rdma
