@@ -8,7 +8,9 @@
 
 #include <gnuradio/rdma/error.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <fcntl.h>
 #include <new>
 
 using namespace gr::rdma;
@@ -77,6 +79,15 @@ int run(const words& args)
     return chosen.run(words(args.begin() + 1, args.end()), signals);
 }
 
+// A standard descriptor that whoever started us has closed would be the next file's or
+// socket's, and what is meant for stdout or stderr would end up in there.
+void keep_standard_descriptors()
+{
+    for (int fd = 0; fd < 3; ++fd)
+        if (fcntl(fd, F_GETFD) == -1 && errno == EBADF)
+            open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY); // so that its use fails
+}
+
 int complain(const words& args, const std::string& what, int code)
 {
     const bool named = !args.empty() && args[0][0] != '-';
@@ -89,6 +100,7 @@ int complain(const words& args, const std::string& what, int code)
 
 int main(int argc, char** argv)
 {
+    keep_standard_descriptors();
     const words args(argv + 1, argv + argc);
     try {
         const int code = run(args);

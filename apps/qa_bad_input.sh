@@ -138,6 +138,24 @@ wait $receiver
 [ $? -eq 1 ] || fail "a summary that was lost ended with another code than 1"
 expect_text "$WORK/err" "cannot write to stdout" "a summary that was lost"
 
+# Standard descriptors that are closed are nobody else's: messages are lost, not misplaced.
+for closed in "1>&-" "0<&- 1>&- 2>&-"; do
+    eval '"$GR_RDMA" receive --listen "$B" --out - 2>"$WORK/err"' "$closed" &
+    receiver=$!
+    timeout 20 "$GR_RDMA" send --connect "$B" --source "$A" --scene --count 4 --quiet 2>/dev/null
+    wait_for_end $receiver 10 || fail "receive did not end with $closed"
+    wait $receiver
+    [ $? -eq 1 ] || fail "receive with $closed lost its samples and ended with another code than 1"
+done
+"$GR_RDMA" receive --listen "$B" --out "$WORK/kept" --peers "$B" 0<&- 1>&- 2>&- &
+receiver=$!
+wait_until 10 bound "$B" || fail "receive did not start"
+timeout 20 "$GR_RDMA" send --connect "$B" --source "$A" --scene --count 4 --quiet 2>/dev/null &&
+    fail "send was not refused"
+kill $receiver
+wait $receiver
+[ ! -s "$WORK/kept" ] || fail "messages for stderr are in the recording: $(cat "$WORK/kept")"
+
 # A file that is cut short while it is sent.
 head -c 4000000 /dev/zero >"$WORK/cut.later"
 "$GR_RDMA" receive --listen "$B" --out "$WORK/taken" >/dev/null 2>&1 &

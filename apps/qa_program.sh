@@ -147,6 +147,17 @@ pair receive --json --message-bytes 4096 --count 2 --out "$WORK/out" -- \
     --json --scene --message-bytes 4096 --count 2
 expect_text "$WORK/rx" '{"command":"receive","messages":2,"bytes":8192,"gaps":0,' "JSON"
 expect_text "$WORK/rx" '"ended":"count"' "JSON"
+
+# However fast the messages come: why it ended is not a matter of who looks first.
+for _ in {1..25}; do
+    "$GR_RDMA" receive --listen "$B" --message-bytes 1024 --count 3 --json --out "$WORK/x" \
+        >"$WORK/rx" 2>"$WORK/err" &
+    receiver=$!
+    "$GR_RDMA" send --connect "$B" --source "$A" --scene noise --message-bytes 1024 --count 9 \
+        --quiet >/dev/null 2>&1
+    wait $receiver || fail "receive --count ended with $?: $(cat "$WORK/err")"
+    expect_text "$WORK/rx" '"ended":"count"' "a short stream"
+done
 expect_text "$WORK/tx" '{"command":"send","messages":2,"bytes":8192,"retransmissions":' "JSON"
 expect_text "$WORK/tx" '"counters":{' "JSON"
 pair receive --quiet --message-bytes 4096 --count 2 --out - -- \

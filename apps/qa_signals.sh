@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# SIGINT and SIGTERM end every subcommand cleanly, in each state it can be in.
+# SIGINT, SIGTERM and SIGHUP end every subcommand cleanly, in each state it can be in.
 #   qa_signals.sh PROGRAM
 GR_RDMA=$1
 # shellcheck source=qa_loopback_common.sh
@@ -15,7 +15,7 @@ ends_cleanly() {
     expect_text "$WORK/log" "ended=SIG$1" "$3"
 }
 
-for signal in INT TERM; do
+for signal in INT TERM HUP; do
     # No peer has come yet.
     "$GR_RDMA" send "${TX[@]}" --scene --seconds 0 >"$WORK/log" 2>"$WORK/err" &
     wait_until 10 bound "$A" || fail "send did not start"
@@ -87,6 +87,13 @@ wait $receiver || fail "receive ended with $?: $(cat "$WORK/err")"
 expect_text "$WORK/log" "gaps=1 " "receive from two senders"
 expect_text "$WORK/log" "ended=closed" "receive from two senders"
 rm -f "$WORK/both"
+
+# Under nohup a terminal may go.
+nohup "$GR_RDMA" receive "${RX[@]}" --out "$WORK/none" >"$WORK/log" 2>"$WORK/err" &
+pid=$!
+wait_until 10 bound "$B" || fail "receive did not start under nohup"
+kill -HUP $pid
+ends_cleanly TERM $pid "receive under nohup"
 
 # A second signal kills what does not end by the first: nothing here hangs, so the check is
 # that the handler is gone after the first one.

@@ -92,6 +92,8 @@ std::string run_flowgraph(gr::top_block& graph,
     std::int64_t last_ns = 0;
     while (ended.empty()) {
         signals.wait(look_up_ms);
+        const bool finished =
+            sink.finished(); // before the counters, which then are final
         const auto counters = from.counters();
         const std::uint64_t count = counters.at("messages_received");
         const std::int64_t now = core::monotonic_ns();
@@ -101,7 +103,7 @@ std::string run_flowgraph(gr::top_block& graph,
         }
         if (signals.received())
             ended = signals.name();
-        else if (sink.finished())
+        else if (finished)
             ended = ring.count && count >= ring.count ? "count" : "done";
         else if (ring.idle > 0 && last_ns && double(now - last_ns) * 1e-9 > ring.idle)
             ended = "idle";

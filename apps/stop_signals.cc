@@ -16,6 +16,11 @@ namespace apps {
 
 namespace {
 
+constexpr struct {
+    int number;
+    const char* name;
+} stopping[] = { { SIGINT, "SIGINT" }, { SIGTERM, "SIGTERM" }, { SIGHUP, "SIGHUP" } };
+
 // What a handler may touch.
 std::atomic<int> first_signal{ 0 };
 int pipe_ends[2] = { -1, -1 };
@@ -32,9 +37,9 @@ extern "C" void on_stop_signal(int number)
 {
     int none = 0;
     first_signal.compare_exchange_strong(none, number);
-    // The other signal, too, kills from now on.
-    std::signal(SIGINT, SIG_DFL);
-    std::signal(SIGTERM, SIG_DFL);
+    // The others, too, kill from now on.
+    for (const auto& one : stopping)
+        std::signal(one.number, SIG_DFL);
     ring();
 }
 
@@ -48,8 +53,14 @@ stop_signals::stop_signals()
     action.sa_handler = on_stop_signal;
     action.sa_flags = SA_RESTART;
     sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, nullptr);
-    sigaction(SIGTERM, &action, nullptr);
+    for (const auto& one : stopping) {
+        struct sigaction before = {};
+        sigaction(one.number, nullptr, &before);
+        // nohup: the terminal may go. Shells ignore SIGINT for what runs in the
+        // background.
+        if (one.number != SIGHUP || before.sa_handler != SIG_IGN)
+            sigaction(one.number, &action, nullptr);
+    }
     std::signal(SIGPIPE, SIG_IGN);
 }
 
@@ -57,7 +68,11 @@ int stop_signals::received() const noexcept { return first_signal.load(); }
 
 const char* stop_signals::name() const noexcept
 {
-    return received() == SIGINT ? "SIGINT" : received() == SIGTERM ? "SIGTERM" : "";
+    const int number = received();
+    for (const auto& one : stopping)
+        if (one.number == number)
+            return one.name;
+    return "";
 }
 
 void stop_signals::wait(int milliseconds) noexcept

@@ -8,8 +8,9 @@ namespace rdma {
 namespace apps {
 
 /*!
- * \brief SIGINT and SIGTERM as something to look at and to wait for; SIGPIPE ignored, so
- * that a closed pipe is an error of the write.
+ * \brief SIGINT, SIGTERM and SIGHUP (a terminal that has gone; not under nohup) as
+ * something to look at and to wait for; SIGPIPE ignored, so that a closed pipe is an
+ * error of the write.
  *
  * A second signal has its ordinary effect: it kills. One object per process, made before
  * any thread; it is never undone. received() and wake() from any thread, wait() from one.
@@ -24,7 +25,7 @@ public:
 
     //! The first signal, or 0.
     int received() const noexcept;
-    //! "SIGINT", "SIGTERM", or "" if none came.
+    //! "SIGINT", "SIGTERM", "SIGHUP", or "" if none came.
     const char* name() const noexcept;
     //! Sleep for at most \p milliseconds, until a signal, or until wake(); not at all
     //! once a signal has come.
