@@ -3,6 +3,7 @@
 #include "io/endpoint.h"
 
 #include "io/inproc/inproc_endpoint.h"
+#include "io/softroce/endpoint_checks.h"
 #include "io/softroce/softroce_endpoint.h"
 #include "io/verbs/endpoint_checks.h"
 #include "io/verbs/verbs_endpoint.h"
@@ -140,6 +141,12 @@ std::unique_ptr<endpoint> make_endpoint(const endpoint_config& config)
         throw config_error("endpoint='" + config.endpoint +
                            "' is unknown; use auto, softroce, verbs or inproc");
     const verbs::choice choice = verbs::choose(verbs::current_verbs(), config);
+    const std::string asked = softroce::verbs_only(config);
+    if (!choice.verbs && !asked.empty())
+        throw config_error(asked +
+                           " asks for an RDMA device, and endpoint=auto finds none "
+                           "that fits: " +
+                           choice.why);
     std::unique_ptr<endpoint> made;
     if (choice.verbs)
         made = std::make_unique<verbs::verbs_endpoint>(config);

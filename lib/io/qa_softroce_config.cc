@@ -95,6 +95,7 @@ BOOST_AUTO_TEST_CASE(softroce_refuses_what_cannot_be)
         { { "listen='127.0.0.1:7471'", "static" },
           [](auto& c) { c.listen = "127.0.0.1:7471"; } },
         { { "qpn=1 ", "2 to 16777214" }, [](auto& c) { c.qpn = 1; } },
+        { { "remote_qpn=1 ", "2 to 16777214" }, [](auto& c) { c.remote_qpn = 1; } },
         { { "qpn=16777215 ", "multicast", "2 to 16777214" },
           [](auto& c) { c.qpn = 0xffffff; } },
         { { "qpn=16777216", "24 bits" }, [](auto& c) { c.qpn = 1 << 24; } },
@@ -120,6 +121,14 @@ BOOST_AUTO_TEST_CASE(softroce_refuses_what_cannot_be)
               c.message_bytes = 4097;
           } },
         { { "connect is missing" }, [](auto& c) { c.connect.clear(); } },
+        { { "connect=':18515'", "HOST[:PORT]" },
+          [](auto& c) {
+              c.connect = ":18515";
+              c.qpn = c.remote_qpn = 0;
+          } },
+        { { "device='rxe0'", "endpoint=verbs" }, [](auto& c) { c.device = "rxe0"; } },
+        { { "gid_index=0", "endpoint=verbs" }, [](auto& c) { c.gid_index = 0; } },
+        { { "ib_port=1", "endpoint=verbs" }, [](auto& c) { c.ib_port = 1; } },
         { { "source is missing" },
           [](auto& c) {
               c.service = service_type::uc;
@@ -183,6 +192,15 @@ BOOST_AUTO_TEST_CASE(softroce_refuses_addresses_when_opened)
           [](auto& c) { c.source = "192.0.2.77"; } },
         { { "source='no.such.host.invalid'" },
           [](auto& c) { c.source = "no.such.host.invalid"; } },
+        { { "source='127.0.0.1:5'", "has a port" },
+          [](auto& c) { c.source = "127.0.0.1:5"; } },
+        { { "peers='0.0.0.0'", "leave peers out" },
+          [](auto& c) {
+              c.listen = c.source;
+              c.connect.clear();
+              c.qpn = c.remote_qpn = 0;
+              c.peers = "127.0.0.1,0.0.0.0";
+          } },
         { { "connect='1.2.3.4.5'" }, [](auto& c) { c.connect = "1.2.3.4.5"; } },
         { { "127.7.0.1", "qpn=remote_qpn=17", "itself" },
           [](auto& c) {

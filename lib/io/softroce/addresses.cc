@@ -146,6 +146,14 @@ std::optional<wire::ip_address> multicast_group(const std::string& text,
     return l->ip;
 }
 
+std::string lone_host(const std::string& text, const char* parameter)
+{
+    if (!parse_literal(text, parameter) && text.find(':') != std::string::npos)
+        throw config_error(named(parameter, text) +
+                           " has a port, where none belongs; give the address alone");
+    return without_brackets(text);
+}
+
 host_address
 resolve_host(const std::string& host, const char* parameter, ip_version version)
 {
@@ -154,6 +162,7 @@ resolve_host(const std::string& host, const char* parameter, ip_version version)
                            " is missing; give an IP address or a host name");
     if (const auto l = parse_literal(host, parameter))
         return { l->ip, interface_of(*l, host, parameter) };
+    lone_host(host, parameter);
     int rc = 0;
     for (const int family : { AF_INET, AF_INET6 }) {
         if (version == (family == AF_INET ? ip_version::v6 : ip_version::v4))

@@ -51,6 +51,10 @@ std::optional<ip_literal> parse_literal(const std::string& text, const char* par
 std::optional<wire::ip_address> multicast_group(const std::string& text,
                                                 const char* parameter);
 
+//! \p text, a name or literal, without its brackets. \throws as parse_literal(), and if a
+//! port follows
+std::string lone_host(const std::string& text, const char* parameter);
+
 enum class ip_version : std::uint8_t { any, v4, v6 };
 
 /*!

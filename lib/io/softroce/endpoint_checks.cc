@@ -3,6 +3,7 @@
 #include "io/softroce/endpoint_checks.h"
 
 #include "io/softroce/addresses.h"
+#include "wire/cm.h"
 #include "wire/cma.h"
 #include "wire/packet.h"
 
@@ -55,11 +56,15 @@ void check_static(const endpoint_config& c)
     check_24_bits("remote_qpn", c.remote_qpn);
     check_24_bits("psn", c.psn);
     check_24_bits("remote_psn", c.remote_psn);
-    if (c.qpn == 1 || c.qpn == wire::multicast_qpn)
+    for (const auto& [name, value] :
+         { std::pair("qpn", c.qpn), std::pair("remote_qpn", c.remote_qpn) })
+        if (value == wire::cm_qpn)
+            throw config_error(std::string(name) +
+                               "=1 is the connection manager's; use 2 to 16777214");
+    if (c.qpn == wire::multicast_qpn)
         throw config_error("qpn=" + std::to_string(c.qpn) +
-                           (c.qpn == 1 ? " is the connection manager's"
-                                       : " stands for the members of a multicast group") +
-                           "; use 2 to 16777214");
+                           " stands for the members of a multicast group; use 2 to "
+                           "16777214");
     if (c.remote_qpn == 0 && c.service == service_type::rc)
         throw config_error(
             "remote_qpn is missing: an RC connection needs the peer's QPN");
@@ -118,7 +123,10 @@ void check_cm(const endpoint_config& c)
                 : "listen='" + c.listen + "' and connect='" + c.connect +
                       "' do not go together; give one of them");
     split_host_port(c.listen, default_port, "listen");
-    split_host_port(c.connect, default_port, "connect");
+    if (!c.connect.empty() &&
+        split_host_port(c.connect, default_port, "connect").host.empty())
+        throw config_error("connect='" + c.connect +
+                           "' names no host; give the peer's address, HOST[:PORT]");
     if (c.private_data.size() > wire::cma_req_consumer_bytes)
         throw config_error("private_data has " + std::to_string(c.private_data.size()) +
                            " bytes; at most " +
@@ -183,6 +191,15 @@ void check_multicast(const endpoint_config& c)
                            c.connect + "' is none; use 2 to 16777214");
 }
 
+// What only RDMA devices have.
+void check_foreign(const endpoint_config& c)
+{
+    const std::string which = verbs_only(c);
+    if (!which.empty())
+        throw config_error(which +
+                           " is for endpoint=verbs; leave it out with endpoint=softroce");
+}
+
 void check_common(const endpoint_config& c)
 {
     if (c.mtu != 0 && !is_path_mtu(c.mtu))
@@ -210,8 +227,17 @@ void check_common(const endpoint_config& c)
 
 } // namespace
 
+std::string verbs_only(const endpoint_config& c)
+{
+    return !c.device.empty()  ? "device='" + c.device + "'"
+           : c.gid_index >= 0 ? "gid_index=" + std::to_string(c.gid_index)
+           : c.ib_port != 0   ? "ib_port=" + std::to_string(c.ib_port)
+                              : "";
+}
+
 endpoint_config checked(endpoint_config c)
 {
+    check_foreign(c);
     check_common(c);
     check_addresses(c);
     check_multicast(c);

@@ -5,6 +5,8 @@
 
 #include "io/endpoint_config.h"
 
+#include <string>
+
 namespace gr {
 namespace rdma {
 namespace io {
@@ -18,6 +20,9 @@ constexpr std::uint16_t default_port = 18515; //!< of the connection manager's l
  * config_error naming the parameter, the value and what would be right
  */
 endpoint_config checked(endpoint_config config);
+
+//! The first parameter given that only RDMA devices have, as "device='rxe0'"; or "".
+std::string verbs_only(const endpoint_config& config);
 
 } // namespace softroce
 } // namespace io

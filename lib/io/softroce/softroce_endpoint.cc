@@ -146,6 +146,10 @@ void softroce_endpoint::resolve_peers(const host_address& own)
     std::stringstream list(d_config.peers);
     for (std::string name; std::getline(list, name, ',');) {
         const host_address peer = resolve_host(name, "peers", version);
+        if (peer.ip.is_unspecified() || peer.ip.is_multicast())
+            throw config_error("peers='" + name +
+                               "' is the address of no host; leave peers out to let "
+                               "anyone connect");
         check_path(own, peer, "peers");
         d_qp->allowed.push_back(peer.ip);
     }

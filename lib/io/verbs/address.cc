@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "io/verbs/address.h"
 
+#include "io/softroce/addresses.h"
+
 #include <arpa/inet.h>
 #include <cstring>
 #include <gnuradio/rdma/error.h>
@@ -24,42 +26,6 @@ const sockaddr_in& ipv4(const sockaddr_storage& s)
 const sockaddr_in6& ipv6(const sockaddr_storage& s)
 {
     return reinterpret_cast<const sockaddr_in6&>(s);
-}
-
-struct name_and_port {
-    std::string host;
-    bool has_port = false;
-    std::string port;
-};
-
-// HOST, HOST:PORT, IPv6, [IPv6], [IPv6]:PORT
-name_and_port split(const std::string& text)
-{
-    if (!text.empty() && text[0] == '[') {
-        const std::size_t end = text.find(']');
-        if (end == std::string::npos)
-            return { text, false, "" };
-        const std::string rest = text.substr(end + 1);
-        return { text.substr(1, end - 1),
-                 !rest.empty(),
-                 !rest.empty() && rest[0] == ':' ? rest.substr(1) : rest };
-    }
-    const std::size_t colon = text.find(':');
-    if (colon == std::string::npos || text.find(':', colon + 1) != std::string::npos)
-        return { text, false, "" };
-    return { text.substr(0, colon), true, text.substr(colon + 1) };
-}
-
-std::uint16_t
-port_of(const std::string& text, const std::string& digits, const char* name)
-{
-    const bool number = !digits.empty() && digits.size() <= 5 &&
-                        digits.find_first_not_of("0123456789") == std::string::npos;
-    const unsigned long port = number ? std::stoul(digits) : 0;
-    if (port == 0 || port > 65535)
-        throw config_error(std::string(name) + "='" + text + "': '" + digits +
-                           "' is no port; use HOST:PORT with a port from 1 to 65535");
-    return static_cast<std::uint16_t>(port);
 }
 
 } // namespace
@@ -149,7 +115,11 @@ address resolve(const std::string& text,
                 const char* parameter,
                 int family)
 {
-    const name_and_port at = split(text);
+    // As softroce reads them: an IPv6 address in brackets where a port may follow.
+    softroce::host_port at{ text, 0 };
+    if (default_port != 0)
+        at = softroce::split_host_port(text, default_port, parameter);
+    at.host = softroce::lone_host(at.host, parameter);
     if (at.host.empty())
         throw config_error(std::string(parameter) +
                            " is missing; give an IP address or a host name");
@@ -172,12 +142,7 @@ address resolve(const std::string& text,
     freeaddrinfo(found);
     if (!out)
         throw config_error(std::string(parameter) + "='" + text + "' has no IP address");
-    if (!out.is_ipv4() && out.gid().raw[0] == 0xfe && (out.gid().raw[1] & 0xc0) == 0x80 &&
-        out.scope() == 0)
-        throw config_error(std::string(parameter) + "='" + text +
-                           "' is a link-local address, which needs its interface: " +
-                           at.host + "%INTERFACE");
-    out.set_port(!at.has_port ? default_port : port_of(text, at.port, parameter));
+    out.set_port(at.port);
     return out;
 }
 

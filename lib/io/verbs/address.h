@@ -43,10 +43,11 @@ private:
 };
 
 /*!
- * \brief The address of \p text: HOST, HOST:PORT, an IPv6 address, or [IPv6]:PORT. May
- * ask the resolver. \param family AF_UNSPEC, or the one that it must be of
- * \throws config_error naming \p parameter: no such host, a port that is none, or a
- * link-local address without %interface
+ * \brief The address of \p text: HOST, HOST:PORT, [IPv6] or [IPv6]:PORT; with
+ * \p default_port 0 no port may follow, and an IPv6 address needs no brackets. May ask
+ * the resolver. \param family AF_UNSPEC, or the one that it must be of
+ * \throws config_error naming \p parameter: no such host, a port that is none, or an
+ * address that cannot be used, see softroce::parse_literal()
  */
 address resolve(const std::string& text,
                 std::uint16_t default_port,

@@ -22,6 +22,16 @@ void refuse_wildcard(const address& own, const char* parameter)
                            "device it is to use");
 }
 
+address allowed_peer(const std::string& name, const address& own)
+{
+    const address peer = resolve(name, 0, "peers", own.get()->sa_family);
+    if (peer.is_wildcard() || peer.is_multicast())
+        throw config_error("peers='" + name +
+                           "' is the address of no host; leave peers out to let anyone "
+                           "connect");
+    return peer;
+}
+
 // The listener's own address: HOST of listen, or source where listen is :PORT alone.
 address listening_address(const endpoint_config& c)
 {
@@ -41,17 +51,13 @@ endpoint_addresses resolve_addresses(const endpoint_config& c)
         out.own = listening_address(c);
         std::stringstream list(c.peers);
         for (std::string name; std::getline(list, name, ',');)
-            out.allowed.push_back(resolve(name, 0, "peers"));
+            out.allowed.push_back(allowed_peer(name, out.own));
         return out;
     }
     const int family =
         c.source.empty() ? AF_UNSPEC : resolve(c.source, 0, "source").get()->sa_family;
     if (!c.connect.empty())
         out.peer = resolve(c.connect, c.qpn != 0 ? 0 : default_port, "connect", family);
-    if (c.qpn != 0 && out.peer.port() != 0)
-        throw config_error("connect='" + c.connect +
-                           "' has a port; a static connection has none, RoCEv2 is always "
-                           "UDP 4791: give the address alone");
     out.own = c.source.empty() ? route_source(out.peer) : resolve(c.source, 0, "source");
     out.own.set_port(0);
     refuse_wildcard(out.own, "source");

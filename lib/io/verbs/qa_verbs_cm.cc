@@ -199,10 +199,15 @@ BOOST_FIXTURE_TEST_CASE(only_peers_may_connect, fake_case)
     BOOST_TEST(holds(p.a.ep->status_text(), { "reason 28", "'not in peers'" }));
     BOOST_TEST(p.b.ep->counters().cm_refused.value() == 1u);
     BOOST_TEST((p.b.ep->state() == endpoint_state::connecting));
+    c = listens("8");
     c.peers = "192.0.2.9,192.0.2.1";
-    pair_of_ends q(listens("8"), calls("8"));
+    pair_of_ends q(c, calls("8"));
     q.start();
     BOOST_TEST(q.works());
+    for (const char* nobody : { "0.0.0.0", "224.0.0.1", "fd00::1", "192.0.2.1:5" }) {
+        c.peers = nobody;
+        BOOST_CHECK_THROW(io::make_endpoint(c)->open(), config_error);
+    }
 }
 
 BOOST_FIXTURE_TEST_CASE(a_second_caller_is_refused_and_the_first_stays, fake_case)

@@ -311,6 +311,25 @@ BOOST_FIXTURE_TEST_CASE(auto_takes_the_device_that_has_the_address, fake_case)
     c = calls();
     c.connect = "no.such.host.invalid";
     BOOST_TEST(holds(taken(c), { "softroce", "no.such.host.invalid" }));
+    // Who names a device does not want to be without it.
+    const auto refusal = [&](const io::endpoint_config& asks) -> std::string {
+        try {
+            taken(asks);
+        } catch (const config_error& e) {
+            return e.what();
+        }
+        return "nothing";
+    };
+    c = listens();
+    c.device = "fake7";
+    BOOST_TEST(holds(refusal(c), { "device='fake7'", "endpoint=auto" }));
+    c = listens();
+    c.listen = "127.0.0.1";
+    c.ib_port = 1;
+    BOOST_TEST(holds(refusal(c), { "ib_port=1", "127.0.0.1", "on no RDMA device" }));
     world.remove_devices();
     BOOST_TEST(holds(taken(listens()), { "softroce", "no RDMA device" }));
+    c = listens();
+    c.device = "fake0";
+    BOOST_TEST(holds(refusal(c), { "device='fake0'", "no RDMA device" }));
 }

@@ -181,21 +181,30 @@ BOOST_AUTO_TEST_CASE(addresses_are_read_with_and_without_port)
     };
     BOOST_TEST(text("10.0.0.1") == "10.0.0.1 18515");
     BOOST_TEST(text("10.0.0.1:7") == "10.0.0.1 7");
-    BOOST_TEST(text("fd00::1") == "fd00::1 18515");
     BOOST_TEST(text("[fd00::1]") == "fd00::1 18515");
     BOOST_TEST(text("[fd00::1]:8") == "fd00::1 8");
-    BOOST_TEST(text("fe80::1%lo") == "fe80::1%lo 18515");
+    BOOST_TEST(text("[fe80::1%lo]") == "fe80::1%lo 18515");
+    for (const char* alone : { "fd00::1", "[fd00::1]" })
+        BOOST_TEST(resolve(alone, 0, "peers").text() == "fd00::1");
     for (const char* bad : { "",
                              "10.0.0.1:",
                              "10.0.0.1:0",
                              "10.0.0.1:65536",
                              "[fd00::1]x",
                              "10.0.0.1:1x",
-                             "fe80::1",
+                             "fd00::1", // its last group could be a port
+                             "[fe80::1]",
+                             "[::ffff:10.0.0.1]",
+                             "[10.0.0.1]:5",
                              "no.such.host.invalid",
                              "[fd00::1" })
         BOOST_CHECK_THROW(resolve(bad, 1, "listen"), config_error);
-    BOOST_CHECK_THROW(resolve("fd00::1", 1, "connect", AF_INET), config_error);
+    BOOST_CHECK_THROW(resolve("[fd00::1]", 1, "connect", AF_INET), config_error);
+    for (const char* with_port : { "10.0.0.1:1", "[fd00::1]:1" })
+        BOOST_CHECK_EXCEPTION(
+            resolve(with_port, 0, "peers"), config_error, [&](const config_error& e) {
+                return holds(e.what(), { "peers='", with_port, "has a port" });
+            });
     BOOST_TEST(resolve("239.1.2.3", 0, "group").is_multicast());
     BOOST_TEST(resolve("ff05::1", 0, "group").is_multicast());
     BOOST_TEST(!resolve("10.1.2.3", 0, "group").is_multicast());
@@ -203,9 +212,8 @@ BOOST_AUTO_TEST_CASE(addresses_are_read_with_and_without_port)
     BOOST_TEST(resolve("::1", 0, "listen").is_loopback());
     BOOST_TEST(resolve("0.0.0.0", 0, "listen").is_wildcard());
     BOOST_TEST(resolve("::", 0, "listen").is_wildcard());
-    BOOST_TEST(resolve("10.0.0.1:1", 0, "a").same_host(resolve("10.0.0.1:2", 0, "b")));
-    BOOST_TEST(
-        !resolve("10.0.0.1", 0, "a").same_host(resolve("::ffff:10.0.0.1", 0, "b")));
+    BOOST_TEST(resolve("10.0.0.1:1", 9, "a").same_host(resolve("10.0.0.1:2", 9, "b")));
+    BOOST_TEST(!resolve("10.0.0.1", 0, "a").same_host(resolve("fd00::1", 0, "b")));
     BOOST_TEST(!address().same_host(address()));
     BOOST_TEST(resolve("10.0.0.1", 0, "a").gid().raw[10] == 0xff);
     BOOST_TEST(route_source(resolve("127.0.0.9", 0, "connect")).text() == "127.0.0.1");
