@@ -17,7 +17,7 @@ transfer() {
     "$GR_RDMA" receive --listen "$B" --service "$1" --sample cu8 --message-bytes 20000 \
         --buffers 64 --mtu 1024 --json --out "$WORK/out" >"$WORK/received" 2>"$WORK/receive.err" &
     receiver=$!
-    wait_until 10 bound "$B" || fail "the receiver never listened: $(cat "$WORK/receive.err")"
+    wait_until 10 receives $receiver || fail "the receiver never listened: $(cat "$WORK/receive.err")"
     "$GR_RDMA" send --source "$A" --connect "$B" --service "$1" --sample cu8 \
         --message-bytes 20000 --mtu 1024 --rate 2M --file "$FILE" "${BAD[@]}" --fault-seed "$2" \
         --json --quiet >"$WORK/sent" || fail "$1 seed $2: send ended with $?"

@@ -35,7 +35,8 @@ transfer() {
     "$GR_RDMA" receive "${rx[@]}" --sample byte --message-bytes 3000 --buffers 128 --count 100 \
         --out "$WORK/out" >"$WORK/rx" 2>"$WORK/rx.err" &
     receiver=$!
-    wait_until 10 bound_6 2 || fail "$what: receive did not start: $(cat "$WORK/rx.err")"
+    { wait_until 10 bound_6 2 && wait_until 10 receives $receiver; } ||
+        fail "$what: receive did not start: $(cat "$WORK/rx.err")"
     timeout 30 "$GR_RDMA" send "$@" --sample byte --message-bytes 3000 --file "$WORK/file" --quiet ||
         fail "$what: send ended with $?"
     wait_for_end $receiver 20 || fail "$what: receive did not end"

@@ -24,7 +24,7 @@ once() {
         --message-bytes "$bytes" --buffers "$buffers" --count "$count" --idle 3 --json --out "$WORK/out" \
         >"$WORK/received" 2>"$WORK/receive.err" &
     receiver=$!
-    wait_until 10 bound "$B" || fail "the receiver never listened: $(cat "$WORK/receive.err")"
+    wait_until 10 receives $receiver || fail "the receiver never listened: $(cat "$WORK/receive.err")"
     "$GR_RDMA" send "${TX[@]}" --service "$SERVICE" --mtu "$MTU" --sample cu8 \
         --message-bytes "$bytes" --file "$file" --quiet $rate || fail "send ended with $?"
     wait_for_end "$receiver" 20 || fail "receive did not end"

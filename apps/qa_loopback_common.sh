@@ -38,6 +38,10 @@ bound() {
     grep -q "$(printf ' %02X%02X%02X%02X:12B7 ' "$d" "$c" "$b" "$a")" /proc/net/udp
 }
 
+# receives PID: has it posted its receives? Datagrams and UC lose what comes before. Its block's
+# thread has its name when it has; until then the address may be bound already.
+receives() { grep -qs rdma_source "/proc/$1/task/"*/comm; }
+
 # catches PID: is it the program, and past the point where it asks for SIGINT (SigCgt, bit 1)?
 catches() {
     [ "/proc/$1/exe" -ef "$GR_RDMA" ] && grep -qs '^SigCgt:.*[2367abef]$' "/proc/$1/status"

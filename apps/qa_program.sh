@@ -16,7 +16,7 @@ pair() {
     shift
     "$GR_RDMA" "${rx[@]}" "${RX[@]}" >"$WORK/rx" 2>"$WORK/rx.err" &
     receiver=$!
-    wait_until 10 bound "$B" || fail "'${rx[*]}' did not start: $(cat "$WORK/rx.err")"
+    wait_until 10 receives $receiver || fail "'${rx[*]}' did not start: $(cat "$WORK/rx.err")"
     timeout 30 "$GR_RDMA" send "${TX[@]}" "$@" >"$WORK/tx" 2>"$WORK/tx.err" ||
         fail "send $* ended with $?: $(cat "$WORK/tx.err")"
     wait_for_end "$receiver" 20 || fail "'${rx[*]}' did not end"
@@ -105,7 +105,7 @@ for key in "" "--qkey 0x80000001"; do
     "$GR_RDMA" receive --source "$B" --qpn 0x12 --service ud $key --sample byte \
         --message-bytes 1000 --buffers 64 --count 10 --out "$WORK/out" >"$WORK/rx" 2>"$WORK/rx.err" &
     receiver=$!
-    wait_until 10 bound "$B" || fail "receive --service ud did not start: $(cat "$WORK/rx.err")"
+    wait_until 10 receives $receiver || fail "receive --service ud did not start: $(cat "$WORK/rx.err")"
     timeout 30 "$GR_RDMA" send --source "$A" --connect "$B" --qpn 0x11 --remote-qpn 0x12 \
         --service ud --qkey 3 --scene --sample byte --message-bytes 1000 --count 5 --quiet ||
         fail "send --service ud ended with $?"
@@ -134,7 +134,7 @@ GROUP=239.7.$((RANDOM % 250 + 1)).$((RANDOM % 250 + 1))
 "$GR_RDMA" receive --source "$B" --qpn 0x12 --service ud --group $GROUP --sample byte \
     --message-bytes 1000 --buffers 64 --count 10 --out "$WORK/out" >"$WORK/rx" 2>"$WORK/rx.err" &
 receiver=$!
-wait_until 10 bound "$GROUP" || fail "receive --group did not start: $(cat "$WORK/rx.err")"
+wait_until 10 receives $receiver || fail "receive --group did not start: $(cat "$WORK/rx.err")"
 timeout 30 "$GR_RDMA" send --source "$A" --connect $GROUP --qpn 0x11 --service ud \
     --multicast-ttl 0 --file "$WORK/file" --sample byte --message-bytes 1000 --quiet ||
     fail "send to a group ended with $?"
