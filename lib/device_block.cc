@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "block_checks.h"
 #include "input_spin.h"
+#include "kernel_log.h"
 #include "mem/gpu.h"
 #include "ring_device.h"
 
@@ -10,6 +11,8 @@
 #include <gnuradio/rdma/device_block.h>
 #include <gnuradio/rdma/error.h>
 
+#include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <vector>
 
@@ -27,9 +30,61 @@ struct device_block::state {
         buffer_reader* reader;
     };
     std::vector<input> inputs;
+    // Who may be at fault; see kernel_log.h.
+    std::shared_ptr<kernel_board> board;
+    std::shared_ptr<kernel_log> log;
+    std::vector<ring_buffer*> written_by_kernels; // the inputs that are
+    std::vector<std::uint32_t> needs;             // and how far, in this round
+    bool takes_turns = false;
     mutable std::mutex mutex; // guards failure
     std::string failure;
+
+    bool is_dead() const
+    {
+        const int code = stream->query();
+        return code != 0 && code != mem::gpu_not_ready;
+    }
+    int begin_work();
+    int end_work();
 };
+
+// Holds the inputs, and notes what they wait for. \return 0 or the driver's error code
+int device_block::state::begin_work()
+{
+    int code = 0;
+    for (const input& in : inputs) {
+        gr::thread::scoped_lock lock(*in.ring->mutex());
+        const int begun =
+            in.ring->on_device()->begin_work(in.reader, in.reader->nitems_read());
+        code = code != 0 ? code : begun;
+    }
+    for (std::size_t i = 0; i < needs.size(); ++i) {
+        gr::thread::scoped_lock lock(*written_by_kernels[i]->mutex());
+        needs[i] = written_by_kernels[i]->written_round();
+    }
+    // Without input, nothing so far has called the driver: a launch that is refused is no
+    // work, and must not be taken for it.
+    if (inputs.empty() && code == 0)
+        code = stream->query();
+    return code == mem::gpu_not_ready ? 0 : code;
+}
+
+int device_block::state::end_work()
+{
+    int code = 0;
+    for (const input& in : inputs) {
+        gr::thread::scoped_lock lock(*in.ring->mutex());
+        ring_device& ring = *in.ring->on_device();
+        const int ended = ring.end_work(in.reader, in.reader->nitems_read());
+        code = code != 0 ? code : ended;
+        code = code != 0 ? code : ring.error();
+    }
+    for (ring_buffer* const ring : outputs) {
+        gr::thread::scoped_lock lock(*ring->mutex());
+        code = code != 0 ? code : ring->on_device()->error();
+    }
+    return code;
+}
 
 namespace {
 
@@ -60,6 +115,8 @@ device_block::device_block(const std::string& memory, const std::string& wait)
         d_state->spin = std::make_unique<input_spin>(*this);
     d_state->gpu = usable_gpu(memory);
     d_state->stream = d_state->gpu->make_stream();
+    d_state->board = kernel_board::of(d_state->gpu);
+    d_state->log = std::make_shared<kernel_log>(d_state->board, identifier());
 }
 
 device_block::~device_block() = default;
@@ -113,6 +170,12 @@ void device_block::fail(const std::string& why)
     d_logger->error("{:s}", failure());
 }
 
+void device_block::fail_by_gpu(int code)
+{
+    fail("the GPU failed with " + mem::gpu_error_text(code) + " " +
+         d_state->board->verdict());
+}
+
 bool device_block::start()
 {
     try {
@@ -134,6 +197,8 @@ void device_block::enter()
     state& s = *d_state;
     ring_device::mark_thread(true);
     s.entered = true;
+    const char* const check_kernels = std::getenv("RDMA_CHECK_KERNELS");
+    s.takes_turns = check_kernels && std::strcmp(check_kernels, "0") != 0;
     const block_detail_sptr d = detail();
     for (int i = 0; i < d->ninputs(); ++i) {
         const buffer_reader_sptr reader = d->input(i);
@@ -145,7 +210,12 @@ void device_block::enter()
         gr::thread::scoped_lock lock(*ring->mutex());
         ring->on_device()->attach(reader.get(), s.stream.get(), reader->nitems_read());
         s.inputs.push_back({ ring, reader.get() });
+        if (const auto writer = std::dynamic_pointer_cast<device_block>(ring->link())) {
+            s.log->reads_from(writer->d_state->log);
+            s.written_by_kernels.push_back(ring);
+        }
     }
+    s.needs.assign(s.written_by_kernels.size(), 0);
     for (int i = 0; i < d->noutputs(); ++i) {
         auto* const ring = dynamic_cast<ring_buffer*>(d->output(i).get());
         if (!ring || !ring->on_device())
@@ -153,6 +223,7 @@ void device_block::enter()
         ring->serve_host_readers();
         gr::thread::scoped_lock lock(*ring->mutex());
         ring->on_device()->set_writer(s.stream.get());
+        ring->set_writer_log(s.log);
         s.outputs.push_back(ring);
     }
     if (s.spin)
@@ -173,7 +244,10 @@ void device_block::leave() noexcept
     s.entered = false;
     if (s.spin)
         s.spin->end();
-    s.stream->synchronize(); // nothing of ours reads or writes the rings any more
+    // Nothing of ours reads or writes the rings any more. The last kernels may have
+    // failed where nobody asks for more of them.
+    if (const int code = s.stream->synchronize(); code != 0)
+        fail_by_gpu(code);
     for (const state::input& in : s.inputs) {
         in.ring->on_device()->finish_wakes();
         gr::thread::scoped_lock lock(*in.ring->mutex());
@@ -183,7 +257,11 @@ void device_block::leave() noexcept
         ring->on_device()->finish_wakes();
         gr::thread::scoped_lock lock(*ring->mutex());
         ring->on_device()->set_writer(nullptr);
+        ring->set_writer_log(nullptr);
     }
+    s.log->reads_from_nobody();
+    s.written_by_kernels.clear();
+    s.needs.clear();
     s.inputs.clear();
     s.outputs.clear();
     ring_device::mark_thread(false);
@@ -195,38 +273,31 @@ int device_block::general_work(int noutput_items,
                                gr_vector_void_star& output_items)
 {
     state& s = *d_state;
-    int code = 0;
-    for (const state::input& in : s.inputs) {
-        gr::thread::scoped_lock lock(*in.ring->mutex());
-        const int begun =
-            in.ring->on_device()->begin_work(in.reader, in.reader->nitems_read());
-        code = code != 0 ? code : begun;
-    }
+    std::unique_lock<std::mutex> alone;
+    if (s.takes_turns)
+        alone = std::unique_lock<std::mutex>(s.board->one_at_a_time());
+    int code = s.begin_work();
     int produced = WORK_DONE;
-    bool failed = code != 0 || !failure().empty();
-    if (!failed) {
+    bool failed = !failure().empty();
+    if (code == 0 && !failed) {
+        s.log->begin(s.needs.data());
         try {
             produced =
                 device_work(noutput_items, ninput_items, input_items, output_items);
         } catch (const std::exception& e) {
-            fail(e.what());
+            // What a call of this block's was told may be another block's doing.
+            fail(e.what() +
+                 (s.is_dead() ? "; the GPU failed " + s.board->verdict() : ""));
             failed = true;
         }
+        code = s.log->end(*s.stream);
+        if (s.takes_turns && code == 0)
+            code = s.stream->synchronize();
     }
-    for (const state::input& in : s.inputs) {
-        gr::thread::scoped_lock lock(*in.ring->mutex());
-        ring_device& ring = *in.ring->on_device();
-        const int ended = ring.end_work(in.reader, in.reader->nitems_read());
-        code = code != 0 ? code : ended;
-        code = code != 0 ? code : ring.error();
-    }
-    for (ring_buffer* const ring : s.outputs) {
-        gr::thread::scoped_lock lock(*ring->mutex());
-        code = code != 0 ? code : ring->on_device()->error();
-    }
+    const int ended = s.end_work();
+    code = code != 0 ? code : ended;
     if (code != 0 && !failed) {
-        fail("the GPU failed with " + mem::gpu_error_text(code) +
-             " in a kernel of this block or of one beside it");
+        fail_by_gpu(code);
         failed = true;
     }
     return failed ? WORK_DONE : produced;

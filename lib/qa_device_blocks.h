@@ -103,8 +103,16 @@ public:
         return n;
     }
 
+    bool stop() override
+    {
+        const bool stopped = device_block::stop();
+        ended.reach(1);
+        return stopped;
+    }
+
     gate work;
     milestone launched;
+    milestone ended; //!< its thread is through, and its stream empty
     int device_seen = -1;
 
 private:

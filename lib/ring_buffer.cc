@@ -1,6 +1,7 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/sizes.h"
+#include "kernel_log.h"
 #include "mem/host_ring.h"
 #include "mem/pinned_mirror.h"
 #include "mem/ring_cursor.h"
@@ -275,6 +276,12 @@ void ring_buffer::serve_host_readers()
             d_device->need_mirror();
 }
 
+void ring_buffer::set_writer_log(std::shared_ptr<const kernel_log> log)
+{
+    d_writer_log = std::move(log);
+    d_written_round = d_writer_log ? d_writer_log->begun() : 0;
+}
+
 buffer_type ring_buffer::get_buffer_type() const { return type; }
 
 std::uint64_t ring_buffer::write_offset_bytes() const noexcept
@@ -297,6 +304,8 @@ unsigned ring_buffer::index_add(unsigned a, unsigned b)
             d_device->wrote(write_offset_bytes(),
                             std::uint64_t(b) * d_sizeof_item,
                             d_abs_write_offset + b);
+        if (d_writer_log)
+            d_written_round = d_writer_log->begun();
         // Last: who sees it comes for the mutex.
         d_writes.store(d_writes.load(std::memory_order_relaxed) + 1,
                        std::memory_order_release);

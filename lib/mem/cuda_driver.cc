@@ -87,6 +87,7 @@ bool load_streams(loader& load, cuda_vmm_api& a)
 {
     return load(a.stream_create, "cuStreamCreate") &&
            load(a.stream_destroy, "cuStreamDestroy") &&
+           load(a.stream_query, "cuStreamQuery") &&
            load(a.stream_synchronize, "cuStreamSynchronize") &&
            load(a.stream_wait_event, "cuStreamWaitEvent") &&
            load(a.stream_add_callback, "cuStreamAddCallback") &&
@@ -116,6 +117,7 @@ struct loaded_driver {
             error = init(0);
         if (error == 0) {
             load(api.mem_get_handle_for_address_range, "cuMemGetHandleForAddressRange");
+            load(api.stream_write_value32, "cuStreamWriteValue32");
             load(api.flush_gpu_direct_rdma_writes, "cuFlushGPUDirectRDMAWrites");
             api.bar1 = &machine_bar1;
             error = api.device_get_count(&devices);

@@ -53,6 +53,7 @@ struct cuda_vmm_api {
     decltype(&::cuMemsetD8Async) memset_d8_async;
     decltype(&::cuStreamCreate) stream_create;
     decltype(&::cuStreamDestroy) stream_destroy;
+    decltype(&::cuStreamQuery) stream_query;
     decltype(&::cuStreamSynchronize) stream_synchronize;
     decltype(&::cuStreamWaitEvent) stream_wait_event;
     decltype(&::cuStreamAddCallback) stream_add_callback;
@@ -62,7 +63,8 @@ struct cuda_vmm_api {
     decltype(&::cuEventQuery) event_query;
     decltype(&::cuEventSynchronize) event_synchronize;
     decltype(&::cuMemGetHandleForAddressRange)
-        mem_get_handle_for_address_range; //!< optional: driver 11.7
+        mem_get_handle_for_address_range;                   //!< optional: driver 11.7
+    decltype(&::cuStreamWriteValue32) stream_write_value32; //!< optional: driver 11.7
     decltype(&::cuFlushGPUDirectRDMAWrites)
         flush_gpu_direct_rdma_writes; //!< optional: driver 11.3
 

@@ -7,6 +7,7 @@ namespace rdma {
 namespace mem {
 
 static_assert(gpu_not_ready == CUDA_ERROR_NOT_READY);
+static_assert(gpu_not_supported == CUDA_ERROR_NOT_SUPPORTED);
 
 cuda_stream::cuda_stream(std::shared_ptr<cuda_gpu> gpu) : d_gpu(std::move(gpu))
 {
@@ -49,6 +50,19 @@ int cuda_stream::fill(std::uint64_t to, int value, std::size_t bytes) noexcept
     return d_gpu->api().memset_d8_async(
         to, static_cast<unsigned char>(value), bytes, d_stream);
 }
+
+int cuda_stream::write(std::uint64_t to, std::uint32_t value) noexcept
+{
+    if (!d_gpu->api().stream_write_value32)
+        return gpu_not_supported;
+    const current_context current(d_gpu->api(), d_gpu->context());
+    if (current.code() != CUDA_SUCCESS)
+        return current.code();
+    return d_gpu->api().stream_write_value32(
+        d_stream, to, value, CU_STREAM_WRITE_VALUE_DEFAULT);
+}
+
+int cuda_stream::query() const noexcept { return d_gpu->api().stream_query(d_stream); }
 
 // Not cuLaunchHostFunc(), which leaves the function uncalled after a fault of the device.
 int cuda_stream::notify(gpu_callback& callback) noexcept

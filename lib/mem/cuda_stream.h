@@ -23,7 +23,9 @@ public:
     int wait(const gpu_event& event) noexcept override;
     int copy(std::uint64_t to, std::uint64_t from, std::size_t bytes) noexcept override;
     int fill(std::uint64_t to, int value, std::size_t bytes) noexcept override;
+    int write(std::uint64_t to, std::uint32_t value) noexcept override;
     int notify(gpu_callback& callback) noexcept override;
+    int query() const noexcept override;
     int synchronize() noexcept override;
 
 private:

@@ -135,9 +135,14 @@ public:
     virtual int
     copy(std::uint64_t to, std::uint64_t from, std::size_t bytes) noexcept = 0;
     virtual int fill(std::uint64_t to, int value, std::size_t bytes) noexcept = 0;
+    //! Writes \p value to 32 bits of pinned host memory when what precedes is done. Far
+    //! cheaper than a copy. \return gpu_not_supported where the driver cannot
+    virtual int write(std::uint64_t to, std::uint32_t value) noexcept = 0;
     //! Calls \p callback, which must live until then, when what precedes is done, or has
     //! failed. Not relied upon after a fault of the device: some drivers stop calling.
     virtual int notify(gpu_callback& callback) noexcept = 0;
+    //! 0: all of it is done; gpu_not_ready: not yet; else what went wrong on the device.
+    virtual int query() const noexcept = 0;
     //! Waits until all of it is done. \return the first error among it
     virtual int synchronize() noexcept = 0;
 };
@@ -159,6 +164,7 @@ public:
     virtual int synchronize() noexcept = 0;
 };
 constexpr int gpu_not_ready = 600;
+constexpr int gpu_not_supported = 801;
 //! "CUDA_ERROR_ILLEGAL_ADDRESS (700)"
 std::string gpu_error_text(int code);
 

@@ -357,6 +357,25 @@ CUresult stream_create(CUstream* stream, unsigned)
 
 CUresult stream_destroy(CUstream stream) { return fake().close_stream(stream); }
 
+CUresult stream_query(CUstream stream)
+{
+    ENTER("cuStreamQuery");
+    if (const CUresult fault = fake().fault_code())
+        return fault;
+    return fake().is_idle(stream) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+CUresult
+stream_write_value(CUstream stream, CUdeviceptr to, cuuint32_t value, unsigned flags)
+{
+    ENTER("cuStreamWriteValue32", true);
+    if (flags != CU_STREAM_WRITE_VALUE_DEFAULT || to % sizeof value != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    return fake().push(stream, [=] {
+        __atomic_store_n(reinterpret_cast<cuuint32_t*>(to), value, __ATOMIC_SEQ_CST);
+    });
+}
+
 CUresult stream_synchronize(CUstream stream)
 {
     ENTER("cuStreamSynchronize");
@@ -465,6 +484,7 @@ fake_cuda::fake_cuda(std::vector<device> devices) : d_state(std::make_unique<sta
     a.memset_d8_async = memset_async;
     a.stream_create = stream_create;
     a.stream_destroy = stream_destroy;
+    a.stream_query = stream_query;
     a.stream_synchronize = stream_synchronize;
     a.stream_wait_event = stream_wait_event;
     a.stream_add_callback = stream_add_callback;
@@ -474,6 +494,7 @@ fake_cuda::fake_cuda(std::vector<device> devices) : d_state(std::make_unique<sta
     a.event_query = event_query;
     a.event_synchronize = event_synchronize;
     a.mem_get_handle_for_address_range = mem_get_handle;
+    a.stream_write_value32 = stream_write_value;
     a.flush_gpu_direct_rdma_writes = flush_writes;
     a.bar1 = bar1;
 }

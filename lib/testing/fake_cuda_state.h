@@ -160,6 +160,13 @@ struct fake_cuda::state {
         changed.wait(lock, [&] { return s->work.empty() && !s->busy; });
     }
 
+    bool is_idle(CUstream handle) const
+    {
+        std::lock_guard<std::mutex> lock(mutex);
+        const stream& s = *streams.at(handle);
+        return s.work.empty() && !s.busy;
+    }
+
     CUevent open_event()
     {
         auto e = std::make_shared<event>();

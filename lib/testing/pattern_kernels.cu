@@ -48,6 +48,8 @@ __global__ void check_kernel(const volatile std::uint32_t* from,
 
 __global__ void fault_kernel(int* nowhere) { *nowhere = 1; }
 
+__global__ void trap_kernel() { __trap(); }
+
 } // namespace
 
 int launch_pattern(std::uint32_t* to,
@@ -75,6 +77,12 @@ int launch_check(const std::uint32_t* from,
 int launch_fault(CUstream_st* stream)
 {
     fault_kernel<<<1, 1, 0, stream>>>(nullptr);
+    return cudaGetLastError();
+}
+
+int launch_trap(CUstream_st* stream)
+{
+    trap_kernel<<<1, 1, 0, stream>>>();
     return cudaGetLastError();
 }
 

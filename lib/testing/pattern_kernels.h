@@ -43,8 +43,10 @@ int launch_check(const std::uint32_t* from,
                  long long clocks,
                  unsigned long long* wrong,
                  CUstream_st* stream);
-//! Reads through a null pointer.
+//! Writes through a null pointer.
 int launch_fault(CUstream_st* stream);
+//! Executes a trap.
+int launch_trap(CUstream_st* stream);
 
 //! Memory for \p wrong, zero; and its value when all that is in the stream is done.
 unsigned long long* make_count();

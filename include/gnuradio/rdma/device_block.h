@@ -65,7 +65,11 @@ class input_spin;
  *
  * A CUDA error, an exception out of device_work(), a neighbour in another memory: the
  * block logs it with its name and ends its stream, and the flowgraph with it; failure()
- * has the words.
+ * has the words. A kernel's fault takes all blocks on that GPU with it, and each tells
+ * whose kernel it was: of the blocks whose kernels were running then, if there were
+ * several. With RDMA_CHECK_KERNELS=1 in the environment when the flowgraph starts, only
+ * one block's kernels run at a time, and are waited for: slow, and it is told for
+ * certain.
  */
 class RDMA_API device_block : virtual public gr::block
 {
@@ -126,6 +130,7 @@ private:
     void enter();
     void leave() noexcept;
     void fail(const std::string& why);
+    void fail_by_gpu(int code);
 };
 
 } // namespace rdma

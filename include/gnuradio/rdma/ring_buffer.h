@@ -20,6 +20,7 @@ namespace mem {
 class gpu;
 class ring_memory;
 } // namespace mem
+class kernel_log;
 class ring_device;
 
 /*!
@@ -99,6 +100,11 @@ public:
     //! Makes the mirror if a reader is no device block. For the writer, before it starts.
     //! \throws out_of_memory, os_error, cuda_error
     void serve_host_readers();
+    //! Whose kernels write it, or null: to tell them from the readers' if one fails. For
+    //! device_block. Hold mutex().
+    void set_writer_log(std::shared_ptr<const kernel_log> log);
+    //! The writer's round of work that the newest item is from. Hold mutex().
+    std::uint32_t written_round() const noexcept { return d_written_round; }
     //! The first error that the GPU had on this ring's behalf, or 0. Hold mutex().
     int device_error() const noexcept;
 
@@ -134,6 +140,8 @@ private:
 
     std::shared_ptr<mem::ring_memory> d_memory;
     std::unique_ptr<ring_device> d_device; // null in host memory
+    std::shared_ptr<const kernel_log> d_writer_log;
+    std::uint32_t d_written_round = 0;
     unsigned d_max_preload = 0;
     std::atomic<unsigned> d_writes{ 0 };
     // What the writer's ports held before this ring replaced one of them.

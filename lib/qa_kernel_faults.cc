@@ -1,0 +1,255 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+// A kernel that faults takes all blocks of its GPU with it: whose name do they give?
+#include "qa_device_blocks.h"
+
+#include <gnuradio/rdma/error.h>
+#include <gnuradio/top_block.h>
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdlib>
+
+using namespace gr::rdma;
+using namespace gr::rdma::testing;
+
+namespace {
+
+template <typename Block, typename... Arguments>
+std::shared_ptr<Block> make(Arguments&&... arguments)
+{
+    return gnuradio::make_block_sptr<Block>(std::forward<Arguments>(arguments)...);
+}
+
+bool has(const std::string& text, const std::string& part)
+{
+    return text.find(part) != std::string::npos;
+}
+
+device_options of_total(std::uint64_t total)
+{
+    device_options o;
+    o.total = total;
+    return o;
+}
+
+//! Copies by kernels, of which one may be stuck, and another may fault.
+class copier : public device_block
+{
+public:
+    explicit copier(fake_cuda& fake)
+        : gr::block("copier",
+                    gr::io_signature::make(1, 1, 4, ring_buffer::type),
+                    gr::io_signature::make(1, 1, 4, ring_buffer::type)),
+          device_block("cuda:0"),
+          d_fake(fake)
+    {
+    }
+    int device_work(int room,
+                    gr_vector_int& there,
+                    gr_vector_const_void_star& in,
+                    gr_vector_void_star& out) override
+    {
+        const int n = std::min(room, there[0]);
+        const auto bytes = static_cast<std::size_t>(n) * 4;
+        const bool faults = nitems_read(0) >= fault_at;
+        const void* const from = in[0];
+        void* const to = out[0];
+        d_fake.launch(stream(), [this, from, to, bytes, faults] {
+            entered.reach(1);
+            work.pass();
+            if (faults)
+                d_fake.fault(CUDA_ERROR_ILLEGAL_ADDRESS);
+            std::memcpy(to, from, bytes);
+        });
+        if (throws) {
+            entered.wait(1);
+            d_fake.fault(CUDA_ERROR_ILLEGAL_ADDRESS);
+            work.set(true);
+            check(CUDA_ERROR_ILLEGAL_ADDRESS, "launch_copy");
+        }
+        consume_each(n);
+        return n;
+    }
+
+    std::uint64_t fault_at = UINT64_MAX; //!< item from which on a kernel faults
+    bool throws = false;                 //!< the second launch of a call is refused
+    gate work;
+    milestone entered;
+
+private:
+    fake_cuda& d_fake;
+};
+
+struct turns {
+    turns() { ::setenv("RDMA_CHECK_KERNELS", "1", 1); }
+    ~turns() { ::unsetenv("RDMA_CHECK_KERNELS"); }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_CASE(the_block_whose_kernel_ran_is_named_by_all, on_imitated_driver)
+{
+    auto top = gr::make_top_block("middle");
+    auto from = make<device_source>(fake, of_total(1000));
+    auto middle = make<copier>(fake);
+    auto to = make<device_recorder>(fake, device_options());
+    middle->work.set(false);
+    top->connect(from, 0, middle, 0);
+    top->connect(middle, 0, to, 0);
+    top->start();
+    middle->entered.wait(1);
+    from->ended.wait(1);
+    // The reader's kernel waits in its stream for the one that is stuck.
+    to->launched.wait(1);
+    fake.fault(CUDA_ERROR_ILLEGAL_ADDRESS);
+    middle->work.set(true);
+    top->wait();
+    const std::string told = "the GPU failed with CUDA_ERROR_ILLEGAL_ADDRESS (700) in a "
+                             "kernel of " +
+                             middle->identifier();
+    BOOST_TEST(from->failure() == "");
+    BOOST_TEST(middle->failure() ==
+               middle->identifier() +
+                   " on cuda:0 (Imitation 9000, 0000:17:00.0): " + told);
+    BOOST_TEST(has(to->failure(), told)); // though its own work was under way too
+}
+
+BOOST_FIXTURE_TEST_CASE(kernels_that_ran_side_by_side_are_all_named, on_imitated_driver)
+{
+    auto top = gr::make_top_block("side by side");
+    auto from = make<device_source>(fake, of_total(1000));
+    auto one = make<copier>(fake);
+    auto two = make<copier>(fake);
+    for (const auto& copy : { one, two }) {
+        copy->work.set(false);
+        top->connect(from, 0, copy, 0);
+        top->connect(copy, 0, make<device_recorder>(fake, device_options()), 0);
+    }
+    top->start();
+    one->entered.wait(1);
+    two->entered.wait(1);
+    from->ended.wait(1);
+    fake.fault(CUDA_ERROR_ILLEGAL_ADDRESS);
+    one->work.set(true);
+    two->work.set(true);
+    top->wait();
+    for (const auto& copy : { one, two }) {
+        const std::string why = copy->failure();
+        BOOST_TEST_CONTEXT(why)
+        {
+            BOOST_TEST((has(why, one->identifier() + " or " + two->identifier()) ||
+                        has(why, two->identifier() + " or " + one->identifier())));
+            BOOST_TEST(has(why, "RDMA_CHECK_KERNELS=1"));
+            BOOST_TEST(!has(why, "device_"));
+        }
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(a_block_that_faults_at_full_rate_is_among_the_named,
+                        on_imitated_driver)
+{
+    auto top = gr::make_top_block("full rate");
+    auto from = make<device_source>(fake, of_total(UINT64_MAX));
+    auto middle = make<copier>(fake);
+    auto to = make<device_recorder>(fake, device_options());
+    middle->fault_at = 1000000;
+    top->connect(from, 0, middle, 0);
+    top->connect(middle, 0, to, 0);
+    top->run();
+    BOOST_TEST(
+        has(from->failure() + middle->failure() + to->failure(), middle->identifier()));
+}
+
+BOOST_FIXTURE_TEST_CASE(in_turns_it_is_named_alone, on_imitated_driver)
+{
+    const turns one_at_a_time;
+    auto top = gr::make_top_block("turns");
+    auto from = make<device_source>(fake, of_total(UINT64_MAX));
+    auto middle = make<copier>(fake);
+    auto to = make<device_recorder>(fake, device_options());
+    middle->fault_at = 1000000;
+    top->connect(from, 0, middle, 0);
+    top->connect(middle, 0, to, 0);
+    top->run();
+    const std::string told = "in a kernel of " + middle->identifier();
+    BOOST_TEST(has(middle->failure(), told));
+    for (const std::string& why : { from->failure(), middle->failure(), to->failure() })
+        if (!why.empty())
+            BOOST_TEST(why.substr(why.find("in a kernel")) == told);
+}
+
+BOOST_FIXTURE_TEST_CASE(in_turns_the_samples_are_the_same, on_imitated_driver)
+{
+    const turns one_at_a_time;
+    auto top = gr::make_top_block("same");
+    auto from = make<device_source>(fake, of_total(3000000));
+    auto middle = make<copier>(fake);
+    auto to = make<device_recorder>(fake, device_options());
+    top->connect(from, 0, middle, 0);
+    top->connect(middle, 0, to, 0);
+    top->run();
+    BOOST_TEST((to->items == items_up_to(3000000, 4)));
+    BOOST_TEST(from->failure() + middle->failure() + to->failure() == "");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_refused_launch_tells_whose_kernel_it_was, on_imitated_driver)
+{
+    auto top = gr::make_top_block("refused");
+    auto from = make<device_source>(fake, of_total(1000));
+    auto middle = make<copier>(fake);
+    middle->throws = true;
+    middle->work.set(false);
+    top->connect(from, 0, middle, 0);
+    top->connect(middle, 0, make<device_recorder>(fake, device_options()), 0);
+    top->run();
+    BOOST_TEST_CONTEXT(middle->failure())
+    {
+        BOOST_TEST(
+            has(middle->failure(),
+                "launch_copy failed with CUDA_ERROR_ILLEGAL_ADDRESS (700); the GPU "
+                "failed in a kernel of "));
+        const std::string why = middle->failure();
+        BOOST_TEST(has(why.substr(why.find("in a kernel of")), middle->identifier()));
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(a_fault_outside_the_blocks_kernels_is_told_as_such,
+                        on_imitated_driver)
+{
+    auto top = gr::make_top_block("outside");
+    auto from = make<device_source>(fake, of_total(1000));
+    auto to = make<device_recorder>(fake, device_options());
+    auto idle = make<copier>(fake);
+    top->connect(from, 0, to, 0);
+    top->run();
+    BOOST_TEST(from->failure() + to->failure() == "");
+    fake.fault(CUDA_ERROR_ILLEGAL_ADDRESS);
+    auto again = gr::make_top_block("again");
+    auto late = make<device_source>(fake, of_total(1000));
+    again->connect(late, 0, idle, 0);
+    again->connect(idle, 0, to, 0);
+    again->run();
+    BOOST_TEST_CONTEXT(late->failure())
+    BOOST_TEST(has(late->failure(), "in no kernel of these blocks"));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_driver_without_the_numbers_names_all_that_had_work,
+                        on_imitated_driver)
+{
+    fake.api().stream_write_value32 = nullptr;
+    auto top = gr::make_top_block("older");
+    auto from = make<device_source>(fake, of_total(1000));
+    auto middle = make<copier>(fake);
+    middle->work.set(false);
+    top->connect(from, 0, middle, 0);
+    top->connect(middle, 0, make<device_recorder>(fake, device_options()), 0);
+    top->start();
+    middle->entered.wait(1);
+    from->ended.wait(1);
+    fake.fault(CUDA_ERROR_ILLEGAL_ADDRESS);
+    middle->work.set(true);
+    top->wait();
+    BOOST_TEST(has(middle->failure(), middle->identifier()));
+    BOOST_TEST(has(middle->failure(), from->identifier()));
+}
