@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 // Device blocks, the release rule and the staged source on the machine's GPU.
 #include "mem/gpu.h"
+#include "qa_hw_pattern_blocks.h"
 #include "qa_source.h"
 #include "testing/pattern_kernels.h"
 #include "testing/process_resources.h"
@@ -27,152 +28,6 @@ struct needs_gpu {
         std::setvbuf(stdout, nullptr, _IOLBF, 0); // a hang shows where
     }
 };
-
-const auto on_ring = std::cref<const gr::buffer_type_base>(ring_buffer::type);
-
-class pattern_source : public device_block
-{
-public:
-    explicit pattern_source(std::uint64_t total)
-        : gr::block("pattern_source",
-                    gr::io_signature::make(0, 0, 0),
-                    gr::io_signature::make(1, 1, 4, on_ring)),
-          d_total(total)
-    {
-    }
-    int device_work(int room,
-                    gr_vector_int&,
-                    gr_vector_const_void_star&,
-                    gr_vector_void_star& out) override
-    {
-        if (d_n == d_total)
-            return WORK_DONE;
-        const auto n =
-            std::min<std::uint64_t>(static_cast<std::uint64_t>(room), d_total - d_n);
-        check(launch_pattern(static_cast<std::uint32_t*>(out[0]), d_n, n, stream()),
-              "launch_pattern");
-        d_n += n;
-        return static_cast<int>(n);
-    }
-
-private:
-    const std::uint64_t d_total;
-    std::uint64_t d_n = 0;
-};
-
-// Counts what differs from the pattern, on the GPU. Reads each span twice if it is slow,
-// and stalls on the CPU now and then.
-class pattern_check : public device_block
-{
-public:
-    explicit pattern_check(bool slow,
-                           std::uint64_t fault_at = UINT64_MAX,
-                           const std::string& wait = "event")
-        : gr::block("pattern_check",
-                    gr::io_signature::make(1, 1, 4, on_ring),
-                    gr::io_signature::make(0, 0, 0, on_ring)),
-          device_block("auto", wait),
-          d_slow(slow),
-          d_fault_at(fault_at)
-    {
-    }
-    bool start() override
-    {
-        const bool started = device_block::start();
-        d_wrong = make_count();
-        return started;
-    }
-    bool stop() override
-    {
-        if (d_wrong)
-            wrong = take_count(d_wrong, stream());
-        d_wrong = nullptr;
-        return device_block::stop();
-    }
-    int device_work(int n,
-                    gr_vector_int&,
-                    gr_vector_const_void_star& in,
-                    gr_vector_void_star&) override
-    {
-        if (d_slow && d_random() % 50 == 0)
-            std::this_thread::sleep_for(std::chrono::microseconds(d_random() % 3000));
-        check(launch_check(static_cast<const std::uint32_t*>(in[0]),
-                           items,
-                           static_cast<std::uint64_t>(n),
-                           d_slow ? 2 : 1,
-                           100000,
-                           d_wrong,
-                           stream()),
-              "launch_check");
-        items += static_cast<std::uint64_t>(n);
-        if (items >= d_fault_at)
-            check(launch_fault(stream()), "launch_fault");
-        consume_each(n);
-        return 0;
-    }
-
-    std::atomic<std::uint64_t> items{ 0 };
-    unsigned long long wrong = ~0ULL;
-
-private:
-    const bool d_slow;
-    const std::uint64_t d_fault_at;
-    std::minstd_rand d_random;
-    unsigned long long* d_wrong = nullptr;
-};
-
-// The same on the CPU, and the pattern from the CPU.
-class host_check : public gr::sync_block
-{
-public:
-    host_check()
-        : gr::sync_block("host_check",
-                         gr::io_signature::make(1, 1, 4),
-                         gr::io_signature::make(0, 0, 0))
-    {
-    }
-    int work(int n, gr_vector_const_void_star& in, gr_vector_void_star&) override
-    {
-        const auto* from = static_cast<const std::uint32_t*>(in[0]);
-        for (int i = 0; i < n; ++i)
-            wrong += from[i] != pattern_item(items++);
-        return n;
-    }
-    std::atomic<std::uint64_t> items{ 0 };
-    std::uint64_t wrong = 0;
-};
-
-class host_source : public gr::sync_block
-{
-public:
-    explicit host_source(std::uint64_t total)
-        : gr::sync_block("host_source",
-                         gr::io_signature::make(0, 0, 0),
-                         gr::io_signature::make(1, 1, 4)),
-          d_total(total)
-    {
-    }
-    int work(int room, gr_vector_const_void_star&, gr_vector_void_star& out) override
-    {
-        if (d_n == d_total)
-            return WORK_DONE;
-        const auto n =
-            std::min<std::uint64_t>(static_cast<std::uint64_t>(room), d_total - d_n);
-        for (std::uint64_t i = 0; i < n; ++i)
-            static_cast<std::uint32_t*>(out[0])[i] = pattern_item(d_n++);
-        return static_cast<int>(n);
-    }
-
-private:
-    const std::uint64_t d_total;
-    std::uint64_t d_n = 0;
-};
-
-template <typename Block, typename... Arguments>
-std::shared_ptr<Block> make(Arguments&&... arguments)
-{
-    return gnuradio::make_block_sptr<Block>(std::forward<Arguments>(arguments)...);
-}
 
 void run(const gr::top_block_sptr& top)
 {
@@ -217,8 +72,8 @@ BOOST_AUTO_TEST_CASE(readers_that_spin_see_the_same)
             from = make<host_source>(many / 4);
         else
             from = make<pattern_source>(many / 4);
-        auto fast = make<pattern_check>(false, UINT64_MAX, "busy");
-        auto slow = make<pattern_check>(true, UINT64_MAX, "busy");
+        auto fast = make<pattern_check>(false, "busy");
+        auto slow = make<pattern_check>(true, "busy");
         top->connect(from, 0, fast, 0);
         top->connect(from, 0, slow, 0);
         run(top);
@@ -329,17 +184,4 @@ BOOST_AUTO_TEST_CASE(rounds_leave_memory_and_descriptors_level)
     BOOST_TEST(gpu->free_bytes() == free);
     BOOST_TEST(count_descriptors() == descriptors);
     BOOST_TEST(count_threads_down_to(threads) <= threads);
-}
-
-// Last: the GPU is of no more use to this process.
-BOOST_AUTO_TEST_CASE(zz_a_fault_in_a_kernel_ends_the_flowgraph_with_a_name)
-{
-    auto top = gr::make_top_block("fault");
-    auto from = make<pattern_source>(UINT64_MAX);
-    auto to = make<pattern_check>(false, 1000000);
-    top->connect(from, 0, to, 0);
-    run(top);
-    std::printf("%s\n%s\n", from->failure().c_str(), to->failure().c_str());
-    BOOST_TEST((from->failure() + to->failure()).find("pattern_") != std::string::npos);
-    BOOST_TEST((from->failure() + to->failure()).find("CUDA_ERROR") != std::string::npos);
 }

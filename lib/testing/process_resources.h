@@ -45,6 +45,20 @@ inline long resident_bytes()
     return resident * ::sysconf(_SC_PAGESIZE);
 }
 
+//! The number behind \p name in /proc/self/status, such as "VmPin": KiB there.
+inline long status_number(const std::string& name)
+{
+    std::ifstream status("/proc/self/status");
+    std::string word;
+    long n = 0;
+    while (status >> word)
+        if (word == name + ":") {
+            status >> n;
+            break;
+        }
+    return n;
+}
+
 //! Threads of this process.
 inline long count_threads()
 {
