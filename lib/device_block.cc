@@ -52,19 +52,20 @@ struct device_block::state {
 int device_block::state::begin_work()
 {
     int code = 0;
+    bool asked = false;
     for (const input& in : inputs) {
         gr::thread::scoped_lock lock(*in.ring->mutex());
         const int begun =
-            in.ring->on_device()->begin_work(in.reader, in.reader->nitems_read());
+            in.ring->on_device()->begin_work(in.reader, in.reader->nitems_read(), asked);
         code = code != 0 ? code : begun;
     }
     for (std::size_t i = 0; i < needs.size(); ++i) {
         gr::thread::scoped_lock lock(*written_by_kernels[i]->mutex());
         needs[i] = written_by_kernels[i]->written_round();
     }
-    // Without input, nothing so far has called the driver: a launch that is refused is no
-    // work, and must not be taken for it.
-    if (inputs.empty() && code == 0)
+    // A launch that is refused, the GPU having failed before, is no work, and must not be
+    // taken for it.
+    if (!asked && code == 0)
         code = stream->query();
     return code == mem::gpu_not_ready ? 0 : code;
 }

@@ -1,9 +1,11 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+// Long file: cases of one suite, which share their blocks.
 // How device blocks wait for input: wait=busy gives the same streams as wait=event, does
 // not sleep, and hinders nobody.
 #include "input_spin.h"
 #include "qa_device_blocks.h"
+#include "ring_client.h"
 
 #include <gnuradio/rdma/convert.h>
 #include <gnuradio/rdma/error.h>
@@ -117,6 +119,46 @@ public:
 
 private:
     clockid_t d_clock = 0;
+};
+
+// Two items, as a NIC writes them into GPU memory: they are there when it says so.
+class direct_source : public gr::block, public ring_client
+{
+public:
+    direct_source()
+        : gr::block("direct_source",
+                    gr::io_signature::make(0, 0, 0),
+                    gr::io_signature::make(1, 1, 4, ring_buffer::type)),
+          d_gpu(mem::open_gpu("cuda:0"))
+    {
+    }
+    std::shared_ptr<mem::ring_memory>
+    output_ring(int, std::size_t item_bytes, std::size_t) override
+    {
+        mem::gpu_ring_config config;
+        config.min_bytes = 1 << 20;
+        config.unit_bytes = item_bytes;
+        if (!d_ring)
+            d_ring = d_gpu->make_ring(config);
+        return d_ring;
+    }
+    std::shared_ptr<mem::gpu> output_gpu() const override { return d_gpu; }
+    int general_work(int,
+                     gr_vector_int&,
+                     gr_vector_const_void_star&,
+                     gr_vector_void_star&) override
+    {
+        if (nitems_written(0) == 2)
+            return WORK_DONE;
+        const auto next = nitems_written(0) + 1;
+        return allowed.wait_for(next, std::chrono::milliseconds(20)) ? 1 : 0;
+    }
+
+    milestone allowed;
+
+private:
+    const std::shared_ptr<mem::gpu> d_gpu;
+    std::shared_ptr<mem::ring_memory> d_ring;
 };
 
 } // namespace
@@ -297,26 +339,55 @@ BOOST_FIXTURE_TEST_CASE(a_stream_waits_for_each_write_once, on_imitated_driver)
     ring.set_writer(writer.get());
     const int reader = 0;
     ring.attach(&reader, stream.get(), 0);
+    bool asked = false;
     const int before = fake.calls_of("cuStreamWaitEvent");
-    BOOST_TEST(ring.begin_work(&reader, 0) == 0);
+    BOOST_TEST(ring.begin_work(&reader, 0, asked) == 0);
     BOOST_TEST(fake.calls_of("cuStreamWaitEvent") == before);
+    BOOST_TEST(!asked);
     BOOST_TEST(ring.end_work(&reader, 0) == 0);
     ring.wrote(0, 100, 100);
     const int queries = fake.calls_of("cuEventQuery");
-    BOOST_TEST(ring.begin_work(&reader, 0) == 0);
+    BOOST_TEST(ring.begin_work(&reader, 0, asked) == 0);
     BOOST_TEST(fake.calls_of("cuStreamWaitEvent") == before + 1);
     BOOST_TEST(fake.calls_of("cuEventQuery") == queries);
+    BOOST_TEST(asked);
     BOOST_TEST(ring.end_work(&reader, 50) == 0);
-    BOOST_TEST(ring.begin_work(&reader, 50) == 0);
+    BOOST_TEST(ring.begin_work(&reader, 50, asked) == 0);
     BOOST_TEST(ring.end_work(&reader, 100) == 0);
     BOOST_TEST(fake.calls_of("cuStreamWaitEvent") == before + 1);
     ring.wrote(100, 100, 200);
-    BOOST_TEST(ring.begin_work(&reader, 100) == 0);
+    BOOST_TEST(ring.begin_work(&reader, 100, asked) == 0);
     BOOST_TEST(fake.calls_of("cuStreamWaitEvent") == before + 2);
     BOOST_TEST(ring.end_work(&reader, 200) == 0);
     BOOST_TEST(stream->synchronize() == 0);
     BOOST_TEST(ring.held(&reader, 200) == 0u);
     ring.detach(&reader);
+}
+
+BOOST_AUTO_TEST_CASE(a_fault_before_its_launch_is_not_the_block_s)
+{
+    for (const char* wait : { "event", "busy" }) {
+        on_imitated_driver one;
+        auto top = gr::make_top_block("fault");
+        device_options o;
+        o.wait = wait;
+        auto from = make<direct_source>();
+        auto to = make<device_recorder>(one.fake, o);
+        top->connect(from, 0, to, 0);
+        from->allowed.reach(1);
+        top->start();
+        to->launched.wait(1);
+        // The first round is all in the stream, and done.
+        while (one.fake.calls_of("cuEventRecord") == 0)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        to->synchronize();
+        one.fake.fault(CUDA_ERROR_ILLEGAL_ADDRESS);
+        from->allowed.reach(2);
+        ends(top, std::chrono::seconds(20));
+        BOOST_TEST(to->launched.now() == 1u);
+        BOOST_TEST(has(to->failure(), "CUDA_ERROR_ILLEGAL_ADDRESS"));
+        BOOST_TEST(!has(to->failure(), "in a kernel of"));
+    }
 }
 
 BOOST_FIXTURE_TEST_CASE(a_wrong_wait_is_refused_with_what_is_right, on_imitated_driver)

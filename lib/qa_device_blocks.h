@@ -166,6 +166,8 @@ public:
         return 0;
     }
 
+    using device_block::synchronize;
+
     gate work;
     milestone launched; //!< items
     // Of the stream's thread; a test looks after the flowgraph has ended.

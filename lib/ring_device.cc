@@ -81,7 +81,7 @@ void ring_device::detach(const void* key) noexcept
                     d_readers.end());
 }
 
-int ring_device::begin_work(const void* key, std::uint64_t position) noexcept
+int ring_device::begin_work(const void* key, std::uint64_t position, bool& asked) noexcept
 {
     reader* const r = find(key);
     if (!r)
@@ -92,6 +92,7 @@ int ring_device::begin_work(const void* key, std::uint64_t position) noexcept
     if (r->waited == d_writes)
         return 0;
     r->waited = d_writes;
+    asked = true;
     const int code = r->stream->wait(*d_ready);
     note(code);
     return code;

@@ -80,8 +80,9 @@ public:
     //! Its work is done, and it reads no more.
     void detach(const void* reader) noexcept;
     //! From now on what it reads stays, however much it consumes. Its stream waits for
-    //! what the writer has in flight. \return 0 or the driver's error code
-    int begin_work(const void* reader, std::uint64_t position) noexcept;
+    //! what the writer has in flight, unless it does already: \p asked becomes true if
+    //! the driver was called. \return 0 or the driver's error code
+    int begin_work(const void* reader, std::uint64_t position, bool& asked) noexcept;
     //! What it has consumed up to \p position stays until its stream is through.
     //! \return 0 or the driver's error code
     int end_work(const void* reader, std::uint64_t position) noexcept;
