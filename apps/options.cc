@@ -196,6 +196,13 @@ void ring_options::declare(flags& f)
              { "never", "failure", "always" },
              "go on with a new connection after one that failed, or after any");
     f.text("memory", memory, "auto|host|cuda:N", "where the ring lives");
+    f.choice(
+        "route",
+        route,
+        { "auto", "dmabuf", "peermem", "staged" },
+        "how messages get into a GPU's memory: registered with the NIC as dma-buf or "
+        "through nvidia-peermem, or copied from the host's; auto: the first of these "
+        "that works");
     f.count("count",
             count,
             1,

@@ -75,6 +75,7 @@ struct stream_options {
 struct ring_options {
     std::uint64_t buffers = 16;
     std::string memory = "auto";
+    std::string route = "auto";
     std::string reconnect = "never";
     double idle = 0; //!< seconds without a message that end the stream; 0: never
     std::uint64_t count = 0;

@@ -58,6 +58,7 @@ source_config make_source_config(const connection_options& connection,
     c.group = connection.group;
     c.mtu = static_cast<std::uint32_t>(connection.mtu);
     c.memory = ring.memory;
+    c.route = ring.route;
     c.reconnect = ring.reconnect;
     c.wait = connection.wait;
     c.receive = connection.receive;

@@ -103,7 +103,7 @@ class parameters(unittest.TestCase):
     def test_backends_are_automatic_unless_chosen(self):
         for key in BLOCKS:
             for parameter in description(key)["parameters"]:
-                if parameter["id"] in ("endpoint", "memory"):
+                if parameter["id"] in ("endpoint", "memory", "route"):
                     self.assertEqual(parameter["options"][0], "auto")
 
     def test_numbers_have_units_in_their_labels(self):

@@ -1,11 +1,8 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 // rdma.source into GPU memory through pinned host memory, on the imitated driver.
-#include "mem/cuda_gpu.h"
-#include "qa_source.h"
-#include "testing/fake_cuda.h"
+#include "qa_source_gpu.h"
 
-#include <gnuradio/rdma/device_block.h>
 #include <gnuradio/rdma/error.h>
 
 #include <boost/test/unit_test.hpp>
@@ -14,50 +11,6 @@ using namespace gr::rdma;
 using namespace gr::rdma::testing;
 
 namespace {
-
-struct on_imitated_driver {
-    on_imitated_driver() { mem::use_cuda_api(&fake.api()); }
-    ~on_imitated_driver() { mem::use_cuda_api(nullptr); }
-    fake_cuda fake;
-};
-
-// A kernel that keeps the bytes, late.
-class device_reader : public device_block
-{
-public:
-    explicit device_reader(fake_cuda& fake)
-        : gr::block("device_reader",
-                    gr::io_signature::make(1, 1, 1, ring_buffer::type),
-                    gr::io_signature::make(0, 0, 0, ring_buffer::type)),
-          device_block("cuda:0"),
-          d_fake(fake)
-    {
-    }
-    int device_work(int n,
-                    gr_vector_int&,
-                    gr_vector_const_void_star& in,
-                    gr_vector_void_star&) override
-    {
-        const auto* from = static_cast<const std::byte*>(in[0]);
-        lowest = std::min<std::uintptr_t>(lowest, reinterpret_cast<std::uintptr_t>(from));
-        d_fake.launch(stream(), [this, from, n] {
-            const std::vector<std::byte> first(from, from + n);
-            std::this_thread::sleep_for(std::chrono::microseconds(200));
-            changed = changed || std::memcmp(first.data(), from, first.size()) != 0;
-            bytes.insert(bytes.end(), from, from + n);
-        });
-        consume_each(n);
-        return 0;
-    }
-
-    // Of the stream's thread, until the flowgraph has ended.
-    std::vector<std::byte> bytes;
-    bool changed = false;
-    std::uintptr_t lowest = UINTPTR_MAX;
-
-private:
-    fake_cuda& d_fake;
-};
 
 // A message of this many bytes makes a ring of two slots on a GPU.
 constexpr std::size_t long_message = 1 << 20;

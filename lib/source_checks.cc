@@ -71,6 +71,23 @@ mem::host_ring_config ring_config(const source_config& c, std::uint64_t slots)
     return r;
 }
 
+std::optional<mem::route> route_setting(const source_config& c)
+{
+    const std::optional<mem::route> forced = mem::parse_route(c.route);
+    if (!forced)
+        return forced;
+    if (c.memory == "host")
+        throw config_error("route=" + c.route +
+                           ": memory='host' is written as it is, and has no route into "
+                           "a GPU; use memory='cuda:0', or route=auto");
+    if (*forced != mem::route::staged &&
+        (c.endpoint == "softroce" || c.endpoint == "inproc"))
+        throw config_error("route=" + c.route + ": endpoint='" + c.endpoint +
+                           "' has no NIC that could write into a GPU; use "
+                           "endpoint='verbs', or route=staged or auto");
+    return forced;
+}
+
 void check_rate(double rate)
 {
     if (!(rate >= 0) || std::isinf(rate))

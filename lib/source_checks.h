@@ -6,11 +6,13 @@
 #include "core/sample.h"
 #include "io/endpoint_config.h"
 #include "mem/host_ring.h"
+#include "mem/registration_plan.h"
 #include "source_tags.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <gnuradio/rdma/source.h>
+#include <optional>
 
 namespace gr {
 namespace rdma {
@@ -26,6 +28,8 @@ std::size_t item_bytes(const source_config& c, core::sample_type sample);
 std::uint64_t slot_items(const source_config& c, std::size_t item);
 //! A host ring of at least \p slots slots.
 mem::host_ring_config ring_config(const source_config& c, std::uint64_t slots);
+//! The route that is forced, if one is.
+std::optional<mem::route> route_setting(const source_config& c);
 void check_rate(double rate);
 void check_freq(double freq);
 //! All but the log.

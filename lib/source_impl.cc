@@ -67,10 +67,17 @@ source_impl::output_ring(int, std::size_t item, std::size_t min_items)
     std::uint64_t slots = d_config.buffers;
     if (min_items * item > usual_buffer_bytes)
         slots = std::max<std::uint64_t>(slots, min_items / d_slot_items + 2);
-    if (d_ring.make(slots)) {
-        d_tags.set_device(d_ring.device());
-        if (const auto endpoint = session())
-            attach(*endpoint);
+    const auto endpoint = session();
+    try {
+        if (d_ring.make(slots, endpoint ? endpoint->registrar() : nullptr)) {
+            d_tags.set_device(d_ring.device());
+            if (endpoint)
+                attach(*endpoint);
+        }
+    } catch (...) { // the next start makes another one, which gets the memory
+        std::lock_guard<std::mutex> lock(d_mutex);
+        d_endpoint = nullptr;
+        throw;
     }
     return d_ring.memory();
 }
@@ -146,11 +153,14 @@ int source_impl::general_work(int,
             return come_again();
         }
     }
+    note_gpu(d_ring.make_visible());
     std::uint64_t items = 0;
     const std::uint64_t start = nitems_written(0);
     for (std::size_t i = 0; i < n; ++i)
         if (deliver(done[i], start + items))
             items += d_slot_items;
+    if (gpu_failed())
+        return finish();
     for (const tag_t& tag : d_new_tags)
         add_item_tag(0, tag);
     d_new_tags.clear();
@@ -194,8 +204,8 @@ bool source_impl::deliver(const io::completion& done, std::uint64_t offset)
                 "stream "
                 "(counter messages_odd)");
     if (whole != d_config.message_bytes)
-        d_ring.zero(m.slot * d_config.message_bytes + whole,
-                    d_config.message_bytes - whole);
+        note_gpu(d_ring.zero(m.slot * d_config.message_bytes + whole,
+                             d_config.message_bytes - whole));
     {
         gr::thread::scoped_lock lock(d_setlock);
         d_tags.make(m, offset, d_new_tags);
@@ -207,8 +217,8 @@ bool source_impl::deliver(const io::completion& done, std::uint64_t offset)
 // An error of the GPU ends the stream: what readers get would be anything.
 bool source_impl::gpu_failed()
 {
-    int code = 0;
-    {
+    int code = d_gpu_code;
+    if (code == 0 && d_ring.gpu()) {
         gr::thread::scoped_lock lock(*d_buffer->mutex());
         code = d_buffer->device_error();
     }

@@ -72,6 +72,7 @@ private:
     int come_again();
     int finish();
     bool gpu_failed();
+    void note_gpu(int code) { d_gpu_code = d_gpu_code != 0 ? d_gpu_code : code; }
     void publish_status(std::int64_t now_ns);
     void keep_totals(const io::endpoint& ended,
                      io::endpoint_state last,
@@ -103,6 +104,7 @@ private:
     bool d_restarted =
         false; // a session went before: the next message stands behind a gap
     bool d_end_logged = false;
+    int d_gpu_code = 0; // the first error of what this block asked the GPU for
     reconnect_policy d_reconnect;
     bool d_waiting = false; // between two connections
     std::int64_t d_next_attempt_ns = 0;

@@ -26,10 +26,17 @@ void source_impl::publish_status(std::int64_t now_ns)
 std::string source_impl::description() const
 {
     const auto endpoint = session();
-    if (endpoint)
-        return endpoint->description();
-    std::lock_guard<std::mutex> lock(d_mutex);
-    return d_end_state == io::endpoint_state::idle ? "not running" : d_end_description;
+    std::string text;
+    if (endpoint) {
+        text = endpoint->description();
+    } else {
+        std::lock_guard<std::mutex> lock(d_mutex);
+        if (d_end_state == io::endpoint_state::idle)
+            return "not running";
+        text = d_end_description;
+    }
+    const std::string ring = d_ring.text();
+    return ring == "in host memory" ? text : text + ", ring " + ring;
 }
 
 std::string source_impl::state() const
@@ -61,6 +68,7 @@ std::map<std::string, std::uint64_t> source_impl::counters() const
         d_endpoint->counters().for_each(add);
     else
         io::counters().for_each(add);
+    sum["gpu_flushes"] = d_ring.flushes();
     sum["messages_odd"] = d_odd_messages.load();
     sum["reconnects"] = d_reconnects.load();
     return sum;

@@ -38,13 +38,11 @@ bool source_impl::check_topology(int, int)
         return true; // opened by an earlier check, not started yet
     std::shared_ptr<io::endpoint> fresh = io::make_endpoint(d_endpoint_config);
     fresh->open();
-    {
-        std::lock_guard<std::mutex> lock(d_mutex);
-        d_endpoint = fresh;
-        d_failure.clear();
-    }
     if (d_ring)
         attach(*fresh);
+    std::lock_guard<std::mutex> lock(d_mutex);
+    d_endpoint = fresh;
+    d_failure.clear();
     return true;
 }
 
@@ -57,7 +55,7 @@ void source_impl::attach(io::endpoint& endpoint)
         headers.host = d_headers.data();
         headers.bytes = d_headers.size();
     }
-    endpoint.attach(d_ring.writable(), headers);
+    d_ring.attach(endpoint, headers);
 }
 
 bool source_impl::start()
@@ -93,6 +91,7 @@ void source_impl::begin()
         d_tags.restart();
     }
     d_end_logged = false;
+    d_gpu_code = 0;
     d_next_status_ns = 0;
     d_waiting = false;
     d_reconnect.note_success();

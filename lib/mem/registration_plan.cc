@@ -88,7 +88,12 @@ std::string advice(const route_facts& f, route r, int code)
         return "nvidia-peermem is loaded and did not take this memory";
     if (code == ENOMEM)
         return "no room in the GPU's BAR1 window (" + with_bytes(f.bar1.total_bytes) +
-               ", " + with_bytes(f.bar1.free_bytes) + " free) or in the NIC's tables";
+               ", " + with_bytes(f.bar1.free_bytes) + " free) or in the NIC's tables" +
+               (r == route::peermem && f.memlock_bytes < f.ring_bytes
+                    ? ", or the limit of locked memory counts here, too: ulimit -l "
+                      "allows " +
+                          with_bytes(f.memlock_bytes)
+                    : "");
     return "";
 }
 

@@ -549,6 +549,16 @@ void fake_cuda::launch(void* stream, std::function<void()> kernel)
     d_state->push(static_cast<CUstream>(stream), std::move(kernel));
 }
 
+bool fake_cuda::maps(const void* address) const
+{
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    std::lock_guard<std::mutex> lock(d_state->mutex);
+    for (const auto& mapping : d_state->mappings)
+        if (at >= mapping.first && at - mapping.first < mapping.second)
+            return true;
+    return false;
+}
+
 std::uint64_t fake_cuda::exported_address() const { return d_state->exported_address; }
 std::uint64_t fake_cuda::exported_bytes() const { return d_state->exported_bytes; }
 bool fake_cuda::rdma_asked() const { return d_state->rdma_asked; }

@@ -68,6 +68,8 @@ public:
 
     //! Puts a kernel into the stream: \p kernel runs when its turn comes.
     void launch(void* stream, std::function<void()> kernel);
+    //! Whether memory of a device is mapped there.
+    bool maps(const void* address) const;
     //! The span that was exported last.
     std::uint64_t exported_address() const;
     std::uint64_t exported_bytes() const;

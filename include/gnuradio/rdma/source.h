@@ -50,7 +50,10 @@ struct RDMA_API source_config {
     //! never, failure or always: which endings of a connection the stream survives.
     std::string reconnect = "never";
 
-    std::string memory = "auto";  //!< auto, host or cuda:N
+    std::string memory = "auto"; //!< auto, host or cuda:N
+    //! How messages get into a GPU's memory: dmabuf, peermem, staged; auto: the first of
+    //! these that works.
+    std::string route = "auto";
     std::string wait = "hybrid";  //!< hybrid, busy or event
     int pump_cpu = -1;            //!< softroce: CPU that its thread is bound to; -1: any
     std::string receive = "auto"; //!< softroce reads by gro or scatter; auto: the faster
@@ -95,7 +98,8 @@ public:
     //! thread.
     virtual void set_freq(double freq) = 0;
 
-    //! One line: endpoint, service, addresses, QPNs, MTU. Any thread.
+    //! One line: endpoint, service, addresses, QPNs, MTU; the route into a GPU's memory,
+    //! and why not those before it. Any thread.
     virtual std::string description() const = 0;
     //! idle, connecting (also between two connections), connected, closed or failed. Any
     //! thread.

@@ -58,6 +58,7 @@ Connection
   reconnect      never: the stream ends with its connection; failure: it goes on after one
                  that failed; always: also after one that the peer closed
   memory         where the ring lives: auto, host or cuda:N
+  route          how messages get into a GPU's memory: auto, dmabuf, peermem or staged
   wait           hybrid (spin briefly, then sleep), busy or event
   pump_cpu       CPU that softroce binds its thread to; -1: any
   receive        how softroce reads: gro (UDP GRO and one copy), scatter (straight into
@@ -123,6 +124,7 @@ source::sptr make(const str_argument& sample,
                   const int_argument& rkey,
                   const str_argument& reconnect,
                   const str_argument& memory,
+                  const str_argument& route,
                   const str_argument& wait,
                   const str_argument& receive,
                   const int_argument& pump_cpu,
@@ -155,6 +157,7 @@ source::sptr make(const str_argument& sample,
     c.rkey = number_of<std::uint32_t>(rkey, "rkey");
     c.reconnect = text_of(reconnect, "reconnect");
     c.memory = text_of(memory, "memory");
+    c.route = text_of(route, "route");
     c.wait = text_of(wait, "wait");
     c.receive = text_of(receive, "receive");
     c.pump_cpu = number_or_minus_one(pump_cpu, "pump_cpu", 65535);
@@ -202,6 +205,7 @@ void bind_source(py::module_& m)
              py::arg("rkey") = d.rkey,
              py::arg("reconnect") = d.reconnect,
              py::arg("memory") = d.memory,
+             py::arg("route") = d.route,
              py::arg("wait") = d.wait,
              py::arg("receive") = d.receive,
              py::arg("pump_cpu") = d.pump_cpu,
