@@ -216,6 +216,7 @@ BOOST_AUTO_TEST_CASE(a_listening_source_ends_its_stream_when_the_sender_disconne
         p.source.connect = p.source.source = "";
         p.sender.connect += ":4000";
         p.source.qpn = p.source.remote_qpn = p.sender.qpn = p.sender.remote_qpn = 0;
+        p.source.psn = p.source.remote_psn = p.sender.psn = p.sender.remote_psn = 0;
         p.source.service = service;
         p.sender.service = io::parse_service(service);
         p.source.buffers = 32;

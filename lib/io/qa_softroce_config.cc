@@ -126,6 +126,16 @@ BOOST_AUTO_TEST_CASE(softroce_refuses_what_cannot_be)
               c.connect = ":18515";
               c.qpn = c.remote_qpn = 0;
           } },
+        { { "psn=5 ", "static" },
+          [](auto& c) {
+              c.psn = 5;
+              c.qpn = c.remote_qpn = 0;
+          } },
+        { { "remote_psn=5 ", "static" },
+          [](auto& c) {
+              c.remote_psn = 5;
+              c.qpn = c.remote_qpn = 0;
+          } },
         { { "device='rxe0'", "endpoint=verbs" }, [](auto& c) { c.device = "rxe0"; } },
         { { "gid_index=0", "endpoint=verbs" }, [](auto& c) { c.gid_index = 0; } },
         { { "ib_port=1", "endpoint=verbs" }, [](auto& c) { c.ib_port = 1; } },
@@ -194,6 +204,13 @@ BOOST_AUTO_TEST_CASE(softroce_refuses_addresses_when_opened)
           [](auto& c) { c.source = "no.such.host.invalid"; } },
         { { "source='127.0.0.1:5'", "has a port" },
           [](auto& c) { c.source = "127.0.0.1:5"; } },
+        { { "listen='127.0.0.9:5'", "source='127.0.0.8'", "listen alone" },
+          [](auto& c) {
+              c.listen = "127.0.0.9:5";
+              c.source = "127.0.0.8";
+              c.connect.clear();
+              c.qpn = c.remote_qpn = 0;
+          } },
         { { "peers='0.0.0.0'", "leave peers out" },
           [](auto& c) {
               c.listen = c.source;

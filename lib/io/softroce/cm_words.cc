@@ -21,6 +21,21 @@ no_answer_text(const queue_pair& qp, std::uint16_t port, std::int64_t patience_n
            text_of(qp.own_address) + "?";
 }
 
+// What a REJ's private data say, if it is text: it comes from outside.
+std::string said_by_peer(const std::vector<std::byte>& data)
+{
+    std::string text;
+    for (const std::byte b : data) {
+        const char c = static_cast<char>(b);
+        if (c == 0)
+            break;
+        if (c < ' ' || c > '~')
+            return "";
+        text += c;
+    }
+    return text;
+}
+
 // The REJ's words for people, with what they can do.
 std::string connection_words(const queue_pair& qp)
 {
@@ -28,9 +43,13 @@ std::string connection_words(const queue_pair& qp)
     const std::string peer = text_of(qp.peer_address, cm.settings().port);
     if (cm.state() == cm_state::failed)
         return no_answer_text(qp, cm.settings().port, cm.settings().patience_ns);
-    std::string text =
-        "the peer " + peer + " refused the connection: " + wire::to_string(cm.reason()) +
-        " (reason " + std::to_string(static_cast<unsigned>(cm.reason())) + ")";
+    const std::string reason = std::string(wire::to_string(cm.reason())) + " (reason " +
+                               std::to_string(static_cast<unsigned>(cm.reason())) + ")";
+    if (qp.listens) // connected already: it is not our port that tells the peer apart
+        return "the peer " + text_of(qp.peer_address) +
+               " broke the connection off: " + reason;
+    const std::string text = "the peer " + peer + " refused the connection: " + reason;
+    const std::string said = said_by_peer(cm.reject_data());
     switch (cm.reason()) {
     case wire::cm_rej_reason::invalid_service_id:
         return text + "; nobody listens on port " + std::to_string(cm.settings().port);
@@ -40,7 +59,9 @@ std::string connection_words(const queue_pair& qp)
         return text + "; give both sides the same service (this one has " +
                to_string(qp.service) + ")";
     case wire::cm_rej_reason::consumer_reject:
-        return text + "; its list of peers may not have " + text_of(qp.own_address);
+        return text + (said.empty()
+                           ? "; its list of peers may not have " + text_of(qp.own_address)
+                           : "; it says '" + said + "'");
     default:
         return text;
     }

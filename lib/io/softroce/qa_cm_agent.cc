@@ -163,6 +163,43 @@ BOOST_AUTO_TEST_CASE(a_caller_begins_with_the_psn_of_the_reply)
     BOOST_TEST(b.expects(req.starting_psn));
 }
 
+BOOST_AUTO_TEST_CASE(a_refusal_is_told_in_the_words_of_the_peer)
+{
+    const auto told = [](const std::string& words) {
+        bench b(false);
+        b.agent.serve(b.qp, now_ns);
+        wire::cm_rej rej;
+        rej.remote_comm_id = b.take<wire::cm_req>().local_comm_id;
+        rej.reason = wire::cm_rej_reason::consumer_reject;
+        for (std::size_t i = 0; i < words.size(); ++i)
+            rej.private_data[i] = static_cast<std::byte>(words[i]);
+        b.give({ b.transaction, rej });
+        BOOST_TEST((b.qp.state.load() == endpoint_state::failed));
+        return b.qp.status_text();
+    };
+    const std::string refused =
+        "the peer 10.0.0.2:18515 refused the connection: rejected by the consumer "
+        "(reason 28); ";
+    BOOST_TEST(told("path MTU 2048, here 256") ==
+               refused + "it says 'path MTU 2048, here 256'");
+    BOOST_TEST(told("") == refused + "its list of peers may not have 10.0.0.1");
+    BOOST_TEST(told("\033[2J") == refused + "its list of peers may not have 10.0.0.1");
+}
+
+BOOST_AUTO_TEST_CASE(a_listener_tells_that_its_peer_broke_off)
+{
+    bench b(true);
+    const auto rep = b.connect(other, 7);
+    wire::cm_rej rej;
+    rej.local_comm_id = 7;
+    rej.remote_comm_id = rep.local_comm_id;
+    rej.reason = wire::cm_rej_reason::consumer_reject;
+    b.give({ b.transaction, rej });
+    BOOST_TEST((b.qp.state.load() == endpoint_state::failed));
+    BOOST_TEST(b.qp.status_text() == "the peer 10.0.0.2 broke the connection off: "
+                                     "rejected by the consumer (reason 28)");
+}
+
 BOOST_AUTO_TEST_CASE(who_calls_a_listener_that_is_about_to_start_is_not_sent_away)
 {
     bench b(false); // its queue pair listens to nobody

@@ -73,6 +73,9 @@ host_address softroce_endpoint::resolve()
         const host_port at = split_host_port(c.listen, default_port, "listen");
         qp.port = at.port;
         own = resolve_own(at.host.empty() ? c.source : at.host, "listen");
+        if (!c.source.empty() && resolve_own(c.source, "source").ip != own.ip)
+            throw config_error("listen='" + c.listen + "' and source='" + c.source +
+                               "' are two own addresses; give listen alone");
         resolve_peers(own);
     } else {
         own = resolve_peer();

@@ -39,6 +39,9 @@ address listening_address(const endpoint_config& c)
     const address own =
         resolve(port_alone ? c.source + c.listen : c.listen, default_port, "listen");
     refuse_wildcard(own, "listen");
+    if (!c.source.empty() && !resolve(c.source, 0, "source").same_host(own))
+        throw config_error("listen='" + c.listen + "' and source='" + c.source +
+                           "' are two own addresses; give listen alone");
     return own;
 }
 

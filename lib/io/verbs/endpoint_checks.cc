@@ -85,6 +85,12 @@ void check_cm(const endpoint_config& c)
                            "that could be made");
     if (c.connect_timeout_ns <= 0)
         throw config_error("connect_timeout must be above 0");
+    for (const auto& [name, value] :
+         { std::pair("psn", c.psn), std::pair("remote_psn", c.remote_psn) })
+        if (value != 0)
+            throw config_error(std::string(name) + "=" + std::to_string(value) +
+                               " belongs to a static connection (qpn): with listen or "
+                               "connect the peers agree on it; leave it out");
 }
 
 // What only softroce has.

@@ -205,3 +205,22 @@ BOOST_FIXTURE_TEST_CASE(more_buffers_than_the_device_takes_are_refused, fake_cas
         holds(thrown([&] { contract_end b(c, 1, 4); }),
               { "config", "recv_depth=1000000", "max_qp_wr", "16384", "buffers" }));
 }
+
+BOOST_FIXTURE_TEST_CASE(parameters_that_contradict_each_other_are_refused, fake_case)
+{
+    io::endpoint_config c = listens();
+    c.source = "192.0.2.1";
+    BOOST_TEST(holds(
+        thrown([&] { contract_end b(c, 1000, 4); }),
+        { "config", "listen='192.0.2.2:7'", "source='192.0.2.1'", "listen alone" }));
+    c.source = "192.0.2.2";
+    contract_end same(c, 1000, 4);
+    c = calls();
+    c.psn = 5;
+    BOOST_TEST(
+        holds(thrown([&] { contract_end b(c, 1000, 4); }), { "config", "psn=5", "qpn" }));
+    c.psn = 0;
+    c.remote_psn = 6;
+    BOOST_TEST(holds(thrown([&] { contract_end b(c, 1000, 4); }),
+                     { "config", "remote_psn=6", "qpn" }));
+}
