@@ -66,6 +66,7 @@ private:
     X(dropped_length, "packets or messages of a wrong length for opcode, MTU or slot") \
     X(dropped_source, "packets from an address other than the peer's")                 \
     X(dropped_access, "RDMA WRITEs with a wrong R_Key or outside the next slot")       \
+    X(dropped_pkey, "packets of another partition (P_Key)")                            \
     X(dropped_qkey, "datagrams with a wrong Q_Key")                                    \
     X(cm_requests, "connection requests received (REQ, SIDR_REQ)")                     \
     X(cm_refused, "connection requests that were refused")                             \

@@ -84,11 +84,17 @@ struct bth {
     bool migreq = true;   //!< hardware sends 1; receivers ignore it
     std::uint8_t pad = 0; //!< 0..3 bytes behind the payload
     std::uint8_t version = 0;
-    std::uint16_t pkey = 0xffff;
-    std::uint32_t dest_qpn = 0; //!< 24 bits
+    std::uint16_t pkey = 0xffff; //!< default partition, full member: all that RoCE has
+    std::uint32_t dest_qpn = 0;  //!< 24 bits
     bool ack_request = false;
     wire::psn psn;
 };
+//! May a member of the default partition take packets with this P_Key? The membership
+//! (top bit) of one side must be full, and ours is.
+constexpr bool in_default_partition(std::uint16_t pkey) noexcept
+{
+    return (pkey & 0x7fff) == 0x7fff;
+}
 
 struct deth {
     std::uint32_t qkey = 0;

@@ -147,6 +147,8 @@ void device::dispatch_one(const wire::udp_flow& flow,
     case wire::parse_status::pad:
         return junk(&counters::dropped_pad);
     }
+    if (!wire::in_default_partition(p.bth.pkey))
+        return junk(&counters::dropped_pkey);
     const std::size_t covered = bytes - wire::icrc_bytes;
     if (!member && p.bth.dest_qpn == wire::cm_qpn &&
         wire::traits(p.bth.opcode).has_deth) {

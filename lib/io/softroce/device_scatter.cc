@@ -38,8 +38,8 @@ bool device::take_in_place(std::size_t i, guess& g, wire::packet& p) noexcept
     const wire::opcode_traits& t = wire::traits(p.bth.opcode);
     const wire::ip_address source = d_scatter->source(i);
     if (!t.is_send || t.header_bytes != wire::bth_bytes || p.bth.pad != 0 ||
-        p.bth.dest_qpn != qp.qpn || t.starts == g.inside || p.bth.psn != g.psn ||
-        source != qp.peer_address)
+        !wire::in_default_partition(p.bth.pkey) || p.bth.dest_qpn != qp.qpn ||
+        t.starts == g.inside || p.bth.psn != g.psn || source != qp.peer_address)
         return false;
     const wire::udp_flow flow{
         source, d_socket.address(), d_scatter->source_port(i), wire::roce_udp_port

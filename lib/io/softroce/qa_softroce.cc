@@ -117,6 +117,10 @@ const junk all_junk[] = {
     { "half a BTH", &counters::dropped_short, [](auto& s) { return short_of(s, 7); } },
     { "no ICRC", &counters::dropped_short, [](auto& s) { return short_of(s, 15); } },
     { "version 1", &counters::dropped_version, poked(1, 0x31) },
+    { "P_Key of another partition", &counters::dropped_pkey, poked(2, 0x12) },
+    { "P_Key 0x8000", &counters::dropped_pkey, spoiled([](auto&, auto& p) {
+          p.bth.pkey = 0x8000;
+      }) },
     { "reserved opcode", &counters::dropped_opcode, poked(0, 0xff) },
     { "opcode of UD", &counters::dropped_opcode, poked(0, 0x64) },
     { "WRITE of another service",
@@ -193,6 +197,17 @@ BOOST_AUTO_TEST_CASE(junk_is_counted_and_breaks_nothing)
         BOOST_TEST(s.count(&counters::gaps) == 0u);
         BOOST_TEST(s.count(&counters::packets_lost) == 0u);
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_limited_member_of_the_partition_is_heard)
+{
+    running_stream s(service_type::uc);
+    const bytes_t data = pattern(1, 100);
+    wire::packet p = s.packet(data);
+    p.bth.pkey = 0x7fff;
+    s.peer.send(s.wire_of(p));
+    BOOST_TEST((s.rx.stored(s.rx.next()) == data));
+    BOOST_TEST(s.count(&counters::dropped_pkey) == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(an_acknowledgement_of_another_service_is_junk)
