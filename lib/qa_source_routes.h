@@ -6,6 +6,7 @@
 // rdma.source on an imitated RDMA device and an imitated GPU at once.
 #include "qa_source_gpu.h"
 #include "testing/fake_verbs.h"
+#include "testing/verbs_factories.h"
 
 #include <gnuradio/rdma/error.h>
 
@@ -23,6 +24,7 @@ struct nic_and_gpu {
     explicit nic_and_gpu(const fake_cuda::device& gpu = fake_cuda::device())
         : fake({ gpu })
     {
+        verbs_addresses() = { "192.0.2.1", "192.0.2.2" };
         mem::use_cuda_api(&fake.api());
         set_peermem(0);
     }
@@ -50,7 +52,7 @@ inline source_config listening(std::size_t message_bytes = 8192)
     c.message_bytes = message_bytes;
     c.buffers = 4;
     c.endpoint = "verbs";
-    c.listen = "192.0.2.2:7";
+    c.listen = verbs_addresses().second + ":18601";
     c.memory = "cuda:0";
     return c;
 }
@@ -59,8 +61,8 @@ inline io::endpoint_config calling()
 {
     io::endpoint_config c;
     c.endpoint = "verbs";
-    c.source = "192.0.2.1";
-    c.connect = "192.0.2.2:7";
+    c.source = verbs_addresses().first;
+    c.connect = verbs_addresses().second + ":18601";
     return c;
 }
 

@@ -16,8 +16,9 @@ import sys
 
 # What the guest loads, in this order, each after what it depends on. Without crc32_generic
 # adding an rxe link fails with ENOENT on the kernels that ask for it by name.
+# vgem or udmabuf: dma-bufs without a device; each kernel has one of them.
 MODULES = """virtio_pci 9pnet_virtio 9p overlay veth crc32_generic? rdma_rxe ib_uverbs rdma_ucm
-    sch_netem""".split()
+    sch_netem vgem? udmabuf?""".split()
 FOLDERS = "bin dev host modules proc root sys upper".split()
 
 
