@@ -1,6 +1,7 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "block_checks.h"
+#include "flowgraph_memory.h"
 #include "input_spin.h"
 #include "kernel_log.h"
 #include "mem/gpu.h"
@@ -99,14 +100,6 @@ std::shared_ptr<mem::gpu> usable_gpu(const std::string& memory)
     return gpu;
 }
 
-std::string mismatch(const std::string& reader, const ring_buffer& ring, block_sptr from)
-{
-    const std::string writer = from ? from->identifier() : "another block";
-    return "it reads what " + writer + " writes to " + ring.device() +
-           "; give both the same memory, or put rdma.to_host or rdma.to_device between " +
-           writer + " and " + reader;
-}
-
 } // namespace
 
 device_block::device_block(const std::string& memory, const std::string& wait)
@@ -124,6 +117,34 @@ device_block::~device_block() = default;
 
 const std::shared_ptr<mem::gpu>& device_block::gpu() const { return d_state->gpu; }
 std::string device_block::device() const { return d_state->gpu->info().tag(); }
+
+bool device_block::check_topology(int ninputs, int noutputs)
+{
+    flowgraph_memory::has(*this);
+    return block::check_topology(ninputs, noutputs);
+}
+
+bool device_block::reads(const ring_buffer& ring) const
+{
+    return ring.device() == device() || (ring.device() == "host" && reads_host_rings());
+}
+
+void device_block::require_memory_of(ring_buffer& ring) const
+{
+    if (reads(ring))
+        return;
+    const block_sptr from = ring.link();
+    const std::string writer = from ? from->identifier() : "another block";
+    const std::string there = ring.device();
+    const std::string between =
+        there == "host" ? "rdma.to_device with memory=\"" + device() + "\""
+                        : "rdma.to_host with memory=\"" + there +
+                              "\" and rdma.to_device with memory=\"" + device() + "\"";
+    throw config_error(identifier() + " works on " + device() + ", and " + writer +
+                       " in front of it writes to " + there +
+                       ": give both the same memory, or put " + between +
+                       " between them");
+}
 
 std::string device_block::failure() const
 {
@@ -207,7 +228,7 @@ void device_block::enter()
         if (!ring)
             continue; // host memory, and declared as such
         if (ring->device() != device())
-            throw config_error(mismatch(identifier(), *ring, ring->link()));
+            require_memory_of(*ring);
         gr::thread::scoped_lock lock(*ring->mutex());
         ring->on_device()->attach(reader.get(), s.stream.get(), reader->nitems_read());
         s.inputs.push_back({ ring, reader.get() });

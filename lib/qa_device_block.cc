@@ -248,35 +248,6 @@ BOOST_FIXTURE_TEST_CASE(the_devices_of_threads_and_builder_stay_apart, on_imitat
     BOOST_TEST(two.fake.used_bytes(0) == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(blocks_on_two_gpus_are_refused_with_both_names)
-{
-    on_imitated_driver two(2);
-    auto top = gr::make_top_block("two");
-    auto from = make<device_source>(two.fake, of_total(many));
-    device_options o;
-    o.memory = "cuda:1";
-    auto to = make<device_recorder>(two.fake, o);
-    top->connect(from, 0, to, 0);
-    run(top);
-    BOOST_TEST(has(to->failure(), to->identifier()));
-    BOOST_TEST(has(to->failure(), from->identifier()));
-    BOOST_TEST(has(to->failure(), "cuda:0"));
-    BOOST_TEST(has(to->failure(), "cuda:1"));
-    BOOST_TEST(has(to->failure(), "rdma.to_host"));
-    BOOST_TEST(to->items.empty());
-}
-
-BOOST_FIXTURE_TEST_CASE(a_block_in_front_with_a_host_ring_is_refused, on_imitated_driver)
-{
-    auto top = gr::make_top_block("host ring");
-    auto from = make_source(host_source(many), ring());
-    auto to = make<device_recorder>(fake, device_options());
-    top->connect(from, 0, to, 0);
-    run(top);
-    BOOST_TEST(has(to->failure(), from->identifier()));
-    BOOST_TEST(has(to->failure(), "to host"));
-}
-
 BOOST_FIXTURE_TEST_CASE(no_gpu_of_that_name_is_refused_by_the_constructor,
                         on_imitated_driver)
 {

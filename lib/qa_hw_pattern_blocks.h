@@ -27,10 +27,13 @@ class pattern_source : public device_block
 {
 public:
     //! \p words: of 32 bits, in an item; the total counts words.
-    explicit pattern_source(std::uint64_t total, int words = 1)
+    explicit pattern_source(std::uint64_t total,
+                            int words = 1,
+                            const std::string& memory = "auto")
         : gr::block("pattern_source",
                     gr::io_signature::make(0, 0, 0),
                     gr::io_signature::make(1, 1, 4 * words, on_ring)),
+          device_block(memory),
           d_words(static_cast<unsigned>(words)),
           d_total(total)
     {
@@ -63,11 +66,14 @@ private:
 class pattern_check : public device_block
 {
 public:
-    explicit pattern_check(bool slow, const std::string& wait = "event", int words = 1)
+    explicit pattern_check(bool slow,
+                           const std::string& wait = "event",
+                           int words = 1,
+                           const std::string& memory = "auto")
         : gr::block("pattern_check",
                     gr::io_signature::make(1, 1, 4 * words, on_ring),
                     gr::io_signature::make(0, 0, 0, on_ring)),
-          device_block("auto", wait),
+          device_block(memory, wait),
           d_slow(slow),
           d_words(static_cast<unsigned>(words))
     {

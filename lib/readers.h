@@ -9,6 +9,8 @@
 #include <gnuradio/buffer_reader.h>
 #include <gnuradio/rdma/ring_buffer.h>
 
+#include <vector>
+
 namespace gr {
 namespace rdma {
 
@@ -34,6 +36,16 @@ inline bool reads_host_ring(const gr::block& block)
     const auto buffer = block.detail()->input(0)->buffer();
     const auto* const ring = dynamic_cast<const ring_buffer*>(buffer.get());
     return ring && ring->device() == "host";
+}
+
+//! What the ports of \p writer write to; empty before GNU Radio has made it.
+inline std::vector<gr::buffer_sptr> outputs_of(const gr::block_sptr& writer)
+{
+    std::vector<gr::buffer_sptr> outputs;
+    const gr::block_detail_sptr detail = writer->detail();
+    for (int port = 0; detail && port < detail->noutputs(); ++port)
+        outputs.push_back(detail->output(static_cast<unsigned>(port)));
+    return outputs;
 }
 
 } // namespace rdma

@@ -1,10 +1,12 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/sizes.h"
+#include "flowgraph_memory.h"
 #include "kernel_log.h"
 #include "mem/host_ring.h"
 #include "mem/pinned_mirror.h"
 #include "mem/ring_cursor.h"
+#include "readers.h"
 #include "ring_client.h"
 #include "ring_device.h"
 
@@ -92,15 +94,6 @@ std::shared_ptr<mem::gpu> gpu_of(const std::shared_ptr<ring_client>& client,
     return device ? device->gpu() : nullptr;
 }
 
-std::vector<buffer_sptr> outputs_of(const block_sptr& writer)
-{
-    std::vector<buffer_sptr> outputs;
-    const block_detail_sptr detail = writer->detail();
-    for (int port = 0; detail && port < detail->noutputs(); ++port)
-        outputs.push_back(detail->output(port));
-    return outputs;
-}
-
 } // namespace
 
 buffer_type ring_buffer::type(buftype<ring_buffer, ring_buffer>{});
@@ -112,6 +105,7 @@ buffer_sptr ring_buffer::make_buffer(int nitems,
                                      block_sptr link,
                                      block_sptr buf_owner)
 {
+    const flowgraph_memory::step step;
     const std::size_t min_items = std::max(nitems, 1);
     auto client = std::dynamic_pointer_cast<ring_client>(link);
     const std::shared_ptr<mem::gpu> gpu = gpu_of(client, link, buf_owner);
@@ -137,6 +131,7 @@ buffer_sptr ring_buffer::make_buffer(int nitems,
         link->set_max_noutput_items(static_cast<int>(buffer->bufsize()));
     if (link && link != buf_owner)
         buffer->d_displaced = outputs_of(link);
+    flowgraph_memory::made(buffer, link, link == buf_owner);
     return buffer;
 }
 
@@ -320,10 +315,14 @@ unsigned ring_buffer::index_sub(unsigned a, unsigned b)
     // blocks may read one ring.
     if (d_transfer_type != transfer_type::DEFAULT_INVALID) {
         const bool by_host = d_transfer_type == transfer_type::DEVICE_TO_HOST;
+        const bool wants_ring =
+            !by_host && d_transfer_type != transfer_type::HOST_TO_HOST;
         d_transfer_type = transfer_type::DEFAULT_INVALID;
         if (d_device && by_host)
             d_device->need_mirror();
+        const flowgraph_memory::step step;
         admit_reader(b);
+        flowgraph_memory::reader_comes(*this, wants_ring);
     }
     if (d_device)
         d_device->look_after_writer();

@@ -37,6 +37,9 @@ public:
                     gr_vector_const_void_star& input_items,
                     gr_vector_void_star& output_items) override;
 
+protected:
+    bool reads_host_rings() const override { return d_auto; }
+
 private:
     const dsp::spectrum_config d_config;
     std::shared_ptr<mem::ring_memory> d_ring;

@@ -38,6 +38,9 @@ public:
                     gr_vector_const_void_star& input_items,
                     gr_vector_void_star& output_items) override;
 
+protected:
+    bool reads_host_rings() const override { return d_auto; }
+
 private:
     const std::size_t d_item_bytes;
     const bool d_auto;      // memory=auto

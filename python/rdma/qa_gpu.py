@@ -58,6 +58,33 @@ class gpu(unittest.TestCase):
         np.testing.assert_array_equal(streams[0][0], streams[1][0])
         np.testing.assert_allclose(streams[0][1], streams[1][1], rtol=1e-4)
 
+    def refused(self, *chain):
+        """What start() raises; it names both blocks."""
+        top = gr.top_block()
+        top.connect(*chain)
+        for start in (top.start, top.run):
+            with self.assertRaises(ValueError) as caught:
+                start()
+        for block in chain[:2]:
+            self.assertIn(block.name(), str(caught.exception))
+        return str(caught.exception)
+
+    def test_start_refuses_a_ring_in_host_memory(self):
+        source = rdma.source(source="127.5.9.1", connect="127.5.9.2", qpn=17, remote_qpn=18,
+                             memory="host")
+        why = self.refused(source, rdma.convert(memory=GPU), blocks.null_sink(8))
+        self.assertIn('rdma.to_device with memory="%s"' % GPU, why)
+
+    def test_start_refuses_neighbours_on_two_gpus(self):
+        try:
+            second = rdma.convert(sample="byte", memory="cuda:1")
+        except ValueError as error:
+            self.skipTest("two GPUs: %s" % error)
+        first = rdma.to_device(sample="byte", memory="cuda:0")
+        why = self.refused(first, second, blocks.null_sink(4))
+        for part in ("cuda:0", "cuda:1", "rdma.to_host"):
+            self.assertIn(part, why)
+
     def test_two_readers_of_one_gpu_ring(self):
         # One on the GPU, and an ordinary one, of the same samples.
         top = gr.top_block()

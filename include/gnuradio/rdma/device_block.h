@@ -63,7 +63,10 @@ class input_spin;
  * Threads: device_work() runs on the block's thread, on which the GPU is the current
  * device; so it is in start(), device_start() and device_stop().
  *
- * A CUDA error, an exception out of device_work(), a neighbour in another memory: the
+ * A neighbour in another memory: start() of the flowgraph throws config_error, with both
+ * names and what to put between; see flowgraph_memory.h for what is found later only.
+ *
+ * A CUDA error, an exception out of device_work(), such a neighbour found late: the
  * block logs it with its name and ends its stream, and the flowgraph with it; failure()
  * has the words. A kernel's fault takes all blocks on that GPU with it, and each tells
  * whose kernel it was: of the blocks whose kernels were running then, if there were
@@ -92,8 +95,16 @@ public:
                      gr_vector_const_void_star& input_items,
                      gr_vector_void_star& output_items) final;
 
+    //! For GNU Radio, before it makes buffers. Derived blocks that override it call it,
+    //! or a neighbour in another memory is found a little later, when the block starts.
+    bool check_topology(int ninputs, int noutputs) override;
+
     //! For ring_buffer.
     const std::shared_ptr<mem::gpu>& gpu() const;
+    //! Whether the block can read what is written there.
+    bool reads(const ring_buffer& ring) const;
+    //! \throws config_error it cannot: with both blocks and memories, and what to do
+    void require_memory_of(ring_buffer& ring) const;
 
 protected:
     /*!
@@ -107,6 +118,8 @@ protected:
     explicit device_block(const std::string& memory = "auto",
                           const std::string& wait = "event");
 
+    //! Whether its device_work() is able to read host memory where its input is that.
+    virtual bool reads_host_rings() const { return false; }
     //! As gr::block::general_work(), on the GPU. May throw: that ends the stream.
     virtual int device_work(int noutput_items,
                             gr_vector_int& ninput_items,
