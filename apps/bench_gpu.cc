@@ -1,6 +1,7 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "bench_gpu_blocks.h"
+#include "bench_gpu_latency.h"
 #include "bench_gpu_spectra.h"
 #include "bench_measure.h"
 #include "commands.h"
@@ -72,21 +73,6 @@ struct rate_series {
     double ratio() const { return median(ring) / median(raw); }
 };
 
-struct latency_series {
-    const char* path;
-    const char* wait; // null: the ordinary block
-    std::vector<double> microseconds;
-    double middle() const { return median(microseconds); }
-    double high() const { return percentile_99(microseconds); }
-};
-
-std::vector<latency_series> latency_paths()
-{
-    return { { "gr::sync_block, ordinary buffer", nullptr, {} },
-             { "device block, wait=event", "event", {} },
-             { "device block, wait=busy", "busy", {} } };
-}
-
 //! What the measurements share.
 struct bench_gpu {
     bench_gpu(const gpu_options& options, stop_signals& s)
@@ -103,7 +89,6 @@ struct bench_gpu {
     }
     double raw_rate(std::size_t message_bytes);
     double ring_rate(std::size_t message_bytes);
-    std::vector<double> latencies(const char* wait);
 
     const gpu_options& o;
     stop_signals& signals;
@@ -167,47 +152,10 @@ double bench_gpu::ring_rate(std::size_t message_bytes)
     return double(read) / seconds;
 }
 
-// Of a device block that waits so, or without `wait` of an ordinary block.
-std::vector<double> bench_gpu::latencies(const char* wait)
-{
-    latency_probe probe(device);
-    const auto top = gr::make_top_block("gr-rdma bench gpu");
-    if (wait)
-        top->connect(make_completion_source(probe, gpu),
-                     0,
-                     make_flag_sink(probe, o.memory, wait),
-                     0);
-    else
-        top->connect(make_stock_source(probe), 0, make_stock_flag_sink(probe, device), 0);
-    top->start();
-    std::vector<double> found;
-    constexpr std::uint32_t warm_up = 20;
-    for (std::uint32_t n = 1; n <= o.samples + warm_up && !signals.received(); ++n) {
-        probe.wanted = n;
-        const auto patience = core::monotonic_ns() + 10000000000;
-        while (probe.flag() != n && core::monotonic_ns() < patience) {
-        }
-        const std::int64_t now = core::monotonic_ns();
-        if (probe.flag() != n) {
-            probe.ended = true;
-            top->stop();
-            top->wait();
-            throw run_error("no kernel ran within 10 s");
-        }
-        if (n > warm_up)
-            found.push_back(double(now - probe.produced_ns) * 1e-3);
-        signals.wait(1); // whoever sleeps is asleep again
-    }
-    probe.ended = true;
-    top->stop();
-    top->wait();
-    return found;
-}
-
 //! All that is measured.
 struct results {
     std::vector<rate_series> rates;
-    std::vector<latency_series> latencies;
+    std::vector<latency_path> latencies;
     std::vector<spectra_path> spectra;
 };
 
@@ -240,7 +188,6 @@ void print_spectra(const std::vector<spectra_path>& spectra)
 void print_table(const bench_gpu& b, const results& r)
 {
     const auto& rates = r.rates;
-    const auto& latencies = r.latencies;
     const machine_description m = describe_machine();
     std::printf("%s, %u CPUs, Linux %s, %s, load %s\n",
                 m.cpu.c_str(),
@@ -266,25 +213,13 @@ void print_table(const bench_gpu& b, const results& r)
                     human_rate(median(s.ring)).c_str(),
                     s.ratio(),
                     median(s.ring) / best_raw(rates));
-    std::printf("\n%-32s  %10s  %10s  %s\n",
-                "completion to kernel",
-                "median",
-                "99th",
-                "to the ordinary block's");
-    for (const auto& s : latencies)
-        std::printf("%-32s  %7.1f us  %7.1f us  %.2f and %.2f\n",
-                    s.path,
-                    s.middle(),
-                    s.high(),
-                    s.middle() / latencies.front().middle(),
-                    s.high() / latencies.front().high());
+    print_latencies(r.latencies);
     print_spectra(r.spectra);
 }
 
 void print_json(const bench_gpu& b, const results& r)
 {
     const auto& rates = r.rates;
-    const auto& latencies = r.latencies;
     const machine_description m = describe_machine();
     nlohmann::ordered_json out;
     out["command"] = "bench gpu";
@@ -303,13 +238,7 @@ void print_json(const bench_gpu& b, const results& r)
                             { "ring_bytes_per_second", median(s.ring) },
                             { "ratio", s.ratio() },
                             { "ratio_to_best", median(s.ring) / best_raw(rates) } });
-    auto& of_time = out["latencies"] = nlohmann::ordered_json::array();
-    for (const auto& s : latencies)
-        of_time.push_back({ { "path", s.path },
-                            { "median_us", s.middle() },
-                            { "p99_us", s.high() },
-                            { "median_ratio", s.middle() / latencies.front().middle() },
-                            { "p99_ratio", s.high() / latencies.front().high() } });
+    out["latencies"] = to_json(r.latencies);
     auto& of_spectra = out["spectra"] = nlohmann::ordered_json::array();
     for (const auto& s : r.spectra)
         of_spectra.push_back({ { "path", s.name },
@@ -335,10 +264,8 @@ results measure_all(bench_gpu& b, console& talk)
             s.raw.push_back(b.raw_rate(s.message_bytes));
             s.ring.push_back(b.ring_rate(s.message_bytes));
         }
-        for (auto& s : r.latencies) {
-            const auto found = b.latencies(s.wait);
-            s.microseconds.insert(s.microseconds.end(), found.begin(), found.end());
-        }
+        for (auto& s : r.latencies)
+            measure_round(s, b.o.memory, b.gpu, b.o.samples, b.signals);
         for (auto& s : r.spectra)
             if (!measure_round(s, b.o.seconds, b.o.samples, b.signals))
                 return r;

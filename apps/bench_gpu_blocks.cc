@@ -113,9 +113,11 @@ public:
                     gr_vector_const_void_star&,
                     gr_vector_void_star&) override
     {
+        d_probe.entered_ns = core::monotonic_ns();
         consume_each(noutput_items);
         check(cuda::launch_probe(d_probe.memory.as<std::uint32_t>(), ++d_done, stream()),
               "cudaLaunchKernel");
+        d_probe.launched_ns = core::monotonic_ns();
         return 0;
     }
 
@@ -142,9 +144,11 @@ public:
     }
     int work(int noutput_items, gr_vector_const_void_star&, gr_vector_void_star&) override
     {
+        d_probe.entered_ns = core::monotonic_ns();
         cuda::check(cuda::launch_probe(
                         d_probe.memory.as<std::uint32_t>(), ++d_done, d_stream.ref()),
                     "cudaLaunchKernel");
+        d_probe.launched_ns = core::monotonic_ns();
         return noutput_items;
     }
 

@@ -86,7 +86,9 @@ struct latency_probe {
     volatile std::uint32_t& flag() const { return *memory.as<volatile std::uint32_t>(); }
     const cuda::pinned_memory memory;
     std::atomic<std::int64_t> produced_ns{ 0 };
-    std::atomic<std::uint32_t> wanted{ 0 }; //!< messages asked for
+    std::atomic<std::int64_t> entered_ns{ 0 };  //!< the reader's work() began
+    std::atomic<std::int64_t> launched_ns{ 0 }; //!< the launch of the kernel returned
+    std::atomic<std::uint32_t> wanted{ 0 };     //!< messages asked for
     std::atomic<bool> ended{ false };
 };
 
