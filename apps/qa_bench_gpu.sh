@@ -20,11 +20,11 @@ fi
 [ $code -eq 0 ] || fail "bench gpu ended with $code: $(cat "$WORK/err")"
 [ "$(grep -o '"ring_bytes_per_second":[1-9]' "$WORK/bench" | wc -l)" -eq 5 ] ||
     fail "not five rates: $(cat "$WORK/bench")"
-[ "$(grep -o '"median_us":[0-9]*\.*[0-9]*' "$WORK/bench" | wc -l)" -eq 6 ] ||
-    fail "not six latencies: $(cat "$WORK/bench")"
+[ "$(grep -o '"median_us":[0-9]*\.*[0-9]*' "$WORK/bench" | wc -l)" -eq 7 ] ||
+    fail "not seven latencies: $(cat "$WORK/bench")"
 [ "$(grep -o '"mtu":4096,"bytes_per_second":[1-9]' "$WORK/bench" | wc -l)" -eq 3 ] ||
     fail "not three rates of spectra: $(cat "$WORK/bench")"
-for path in ordinary wait=event wait=busy udp_source "rdma.source, RC"; do
+for path in "launch alone" ordinary wait=event wait=busy udp_source "rdma.source, RC"; do
     grep -q "\"path\":\"[^\"]*$path" "$WORK/bench" || fail "nothing of $path"
 done
 [ "$FAILED" -eq 0 ] && echo ok

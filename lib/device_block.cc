@@ -106,7 +106,8 @@ device_block::device_block(const std::string& memory, const std::string& wait)
     : d_state(std::make_unique<state>())
 {
     if (waits_busily(wait))
-        d_state->spin = std::make_unique<input_spin>(*this);
+        d_state->spin =
+            std::make_unique<input_spin>(*this, [this] { return serve_messages(); });
     d_state->gpu = usable_gpu(memory);
     d_state->stream = d_state->gpu->make_stream();
     d_state->board = kernel_board::of(d_state->gpu);
@@ -159,6 +160,20 @@ bool device_block::has_msg_handler(pmt::pmt_t which_port)
     if (d_state->spin && pmt::eq(which_port, system))
         d_state->spin->round();
     return block::has_msg_handler(which_port);
+}
+
+bool device_block::serve_messages()
+{
+    bool any = false;
+    for (const auto& port : msg_queue) {
+        if (!block::has_msg_handler(port.first))
+            continue;
+        while (const pmt::pmt_t message = delete_head_nowait(port.first)) {
+            dispatch_msg(port.first, message);
+            any = true;
+        }
+    }
+    return any;
 }
 
 CUstream_st* device_block::stream() const

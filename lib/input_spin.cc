@@ -7,6 +7,7 @@
 #include <gnuradio/block_detail.h>
 #include <gnuradio/buffer_reader.h>
 #include <gnuradio/rdma/ring_buffer.h>
+#include <gnuradio/thread/thread.h>
 
 #include <algorithm>
 #include <thread>
@@ -87,20 +88,36 @@ bool input_spin::starved()
     return false;
 }
 
+bool input_spin::spin(unsigned seen, std::int64_t until_ns) const noexcept
+{
+    constexpr int looks = 64; // between two looks at the clock
+    for (int i = 0; writes() == seen; ++i) {
+        if (i % looks == looks - 1 && core::monotonic_ns() >= until_ns)
+            return false;
+        relax();
+    }
+    return true;
+}
+
 void input_spin::round()
 {
-    if (of_this_thread != this)
+    if (of_this_thread != this || d_in_round)
         return;
-    constexpr int looks = 64; // between two looks at the clock
+    d_in_round = true;
+    struct leave {
+        bool& in_round;
+        ~leave() { in_round = false; }
+    } const left{ d_in_round };
     const std::int64_t until = core::monotonic_ns() + round_ns;
     unsigned seen = writes();
     while (starved()) {
-        for (int i = 0; writes() == seen; ++i) {
-            if (i % looks == looks - 1 && core::monotonic_ns() >= until) {
-                std::this_thread::yield();
+        const std::int64_t now = core::monotonic_ns();
+        if (now >= until)
+            return;
+        if (!spin(seen, now + look_ns)) {
+            if (boost::this_thread::interruption_requested() || d_serve())
                 return;
-            }
-            relax();
+            std::this_thread::yield();
         }
         seen = writes();
     }

@@ -4,7 +4,9 @@
 #define INCLUDED_RDMA_INPUT_SPIN_H
 
 #include <cstdint>
+#include <functional>
 #include <gnuradio/block.h>
+#include <utility>
 #include <vector>
 
 namespace gr {
@@ -20,9 +22,10 @@ class ring_buffer;
  * of general_work() or, where there is too little input, a sleep of at most
  * blkd_input_timer_value(). While this is begun that time is zero, so the rounds go on
  * and on, and the scheduler looks after messages, stop(), the end of the stream and full
- * outputs as ever. Rounds take locks that the block in front needs, so round(), at the
- * front of each, spins without any, for `round_ns` at most, while nothing new is in the
- * rings.
+ * outputs as ever. Rounds take locks that the block in front needs, and even a sleep of
+ * no time takes most of a millisecond on some machines; so round(), at the front of each,
+ * spins without any lock while nothing new is in the rings, and gives way to the rest of
+ * the round when that has something to do.
  *
  * A block whose output is full sleeps until there is room, as ever.
  *
@@ -31,11 +34,18 @@ class ring_buffer;
 class input_spin
 {
 public:
-    //! How late messages and stop() may be served; the thread then gives way to another
-    //! that wants its CPU.
-    static constexpr std::int64_t round_ns = 100000;
+    //! How late messages, stop() and the end of the stream may be served; the thread then
+    //! gives way to another that wants its CPU.
+    static constexpr std::int64_t look_ns = 100000;
+    //! After which the scheduler has its turn in any case, as with its own sleep.
+    static constexpr std::int64_t round_ns = 250000000;
 
-    explicit input_spin(gr::block& block) : d_block(block) {}
+    //! \param serve handles the block's queued messages, as the scheduler does, on the
+    //! block's thread; returns whether there were any
+    input_spin(gr::block& block, std::function<bool()> serve)
+        : d_block(block), d_serve(std::move(serve))
+    {
+    }
     input_spin(const input_spin&) = delete;
     input_spin& operator=(const input_spin&) = delete;
 
@@ -49,9 +59,13 @@ public:
 private:
     // As the scheduler would find it.
     bool starved();
+    // \return whether something new is in the rings
+    bool spin(unsigned seen, std::int64_t until_ns) const noexcept;
     unsigned writes() const noexcept;
 
     gr::block& d_block;
+    const std::function<bool()> d_serve;
+    bool d_in_round = false;                 // d_serve may come back here
     std::vector<const ring_buffer*> d_rings; // inputs; empty: not begun
     gr_vector_int d_there;                   // items, by input
     gr_vector_int d_required;

@@ -140,6 +140,7 @@ private:
     struct state;
     std::unique_ptr<state> d_state;
 
+    bool serve_messages();
     void enter();
     void leave() noexcept;
     void fail(const std::string& why);
