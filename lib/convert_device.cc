@@ -4,7 +4,9 @@
 
 #include "convert_checks.h"
 #include "cuda/convert.h"
+#include "cuda/device.h"
 #include "cuda/error.h"
+#include "mem/gpu.h"
 
 #include <algorithm>
 #include <gnuradio/io_signature.h>
@@ -22,6 +24,9 @@ convert_device::convert_device(const convert_config& config)
       d_in_bytes(static_cast<std::size_t>(convert_input_bytes(config))),
       d_out_floats(static_cast<std::size_t>(convert_output_bytes(config)) / sizeof(float))
 {
+    // A build without code for this GPU is told to the one who named it.
+    if (config.memory != "auto")
+        cuda::try_kernel(gpu()->info().ordinal);
 }
 
 int convert_device::device_work(int noutput_items,

@@ -90,6 +90,10 @@ int device_block::state::end_work()
 
 namespace {
 
+// The same numbers in the driver's API and the runtime's.
+constexpr int no_code_for_gpu = 209;
+constexpr int ptx_too_new = 222;
+
 std::shared_ptr<mem::gpu> usable_gpu(const std::string& memory)
 {
     std::string reason;
@@ -185,9 +189,21 @@ mem::gpu_stream& device_block::queue() const { return *d_state->stream; }
 
 void device_block::check(int code, const char* call) const
 {
-    if (code != 0)
-        throw cuda_error(code,
-                         std::string(call) + " failed with " + mem::gpu_error_text(code));
+    if (code == 0)
+        return;
+    std::string why = std::string(call) + " failed with " + mem::gpu_error_text(code);
+    const int capability = d_state->gpu->info().compute_capability;
+    if (code == no_code_for_gpu)
+        why += ": the block was compiled for other GPUs; build it with "
+               "-DCMAKE_CUDA_ARCHITECTURES=" +
+               std::to_string(capability);
+    else if (code == ptx_too_new)
+        why +=
+            ": the driver is older than the toolkit that compiled the block, and there "
+            "is no finished code for this GPU; update the driver, or build with "
+            "-DCMAKE_CUDA_ARCHITECTURES=" +
+            std::to_string(capability);
+    throw cuda_error(code, why);
 }
 
 void device_block::synchronize()

@@ -22,7 +22,12 @@ namespace testing {
 
 struct on_imitated_driver {
     explicit on_imitated_driver(int devices = 1)
-        : fake(std::vector<fake_cuda::device>(static_cast<std::size_t>(devices)))
+        : on_imitated_driver(
+              std::vector<fake_cuda::device>(static_cast<std::size_t>(devices)))
+    {
+    }
+    explicit on_imitated_driver(std::vector<fake_cuda::device> devices)
+        : fake(std::move(devices))
     {
         mem::use_cuda_api(&fake.api());
     }

@@ -218,3 +218,39 @@ BOOST_FIXTURE_TEST_CASE(a_flowgraph_that_failed_is_not_held_against_the_next, tw
     BOOST_TEST(refusal(next) == "");
     BOOST_TEST((host->items == items_up_to(some, 4)));
 }
+
+BOOST_AUTO_TEST_CASE(a_ring_longer_than_the_gpus_memory_is_told_by_start)
+{
+    fake_cuda::device small;
+    small.total_bytes = 64 << 20;
+    on_imitated_driver with({ small });
+    auto top = gr::make_top_block("long");
+    auto from = make<device_source>(with.fake, on("cuda:0"));
+    from->set_min_output_buffer(32 << 20);
+    top->connect(from, 0, make<device_recorder>(with.fake, on("cuda:0")), 0);
+    BOOST_CHECK_EXCEPTION(top->start(), out_of_memory, [](const auto& e) {
+        const std::string why = e.what();
+        return why.find("cuda:0 (Imitation 9000") != std::string::npos &&
+               why.find("the largest that fits has") != std::string::npos;
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_gpu_that_maps_nothing_twice_is_told)
+{
+    fake_cuda::device old;
+    old.attributes[CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED] = 0;
+    on_imitated_driver with({ old });
+    auto top = gr::make_top_block("old");
+    auto from = make<device_source>(with.fake, on("cuda:0"));
+    top->connect(from, 0, make<device_recorder>(with.fake, on("cuda:0")), 0);
+    BOOST_TEST(
+        refusal(top).find("has no virtual memory management, which a ring needs") !=
+        std::string::npos);
+    BOOST_CHECK_EXCEPTION(
+        make<device_source>(with.fake, on("auto")), config_error, [](const auto& e) {
+            const std::string why = e.what();
+            return why.find("memory=auto: this block needs a GPU: cuda:0 (Imitation") ==
+                       0 &&
+                   why.find("has no virtual memory management") != std::string::npos;
+        });
+}

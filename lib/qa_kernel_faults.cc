@@ -50,6 +50,7 @@ public:
                     gr_vector_const_void_star& in,
                     gr_vector_void_star& out) override
     {
+        check(launch_error, "launch_copy");
         const int n = std::min(room, there[0]);
         const auto bytes = static_cast<std::size_t>(n) * 4;
         const bool faults = nitems_read(0) >= fault_at;
@@ -72,6 +73,7 @@ public:
         return n;
     }
 
+    int launch_error = 0;
     std::uint64_t fault_at = UINT64_MAX; //!< item from which on a kernel faults
     bool throws = false;                 //!< the second launch of a call is refused
     gate work;
@@ -252,4 +254,25 @@ BOOST_FIXTURE_TEST_CASE(a_driver_without_the_numbers_names_all_that_had_work,
     top->wait();
     BOOST_TEST(has(middle->failure(), middle->identifier()));
     BOOST_TEST(has(middle->failure(), from->identifier()));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_launch_without_code_for_the_gpu_says_how_to_build,
+                        on_imitated_driver)
+{
+    for (const int code : { 209, 222 }) {
+        auto top = gr::make_top_block("no code");
+        auto from = make<device_source>(fake, of_total(1000));
+        auto middle = make<copier>(fake);
+        middle->launch_error = code;
+        top->connect(from, 0, middle, 0);
+        top->connect(middle, 0, make<device_recorder>(fake, device_options()), 0);
+        top->run();
+        BOOST_TEST_CONTEXT(middle->failure())
+        {
+            BOOST_TEST(has(middle->failure(), middle->identifier() + " on cuda:0"));
+            BOOST_TEST(has(middle->failure(), "-DCMAKE_CUDA_ARCHITECTURES=90"));
+            BOOST_TEST(has(middle->failure(), "update the driver") == (code == 222));
+            BOOST_TEST(!has(middle->failure(), "in a kernel")); // the GPU is well
+        }
+    }
 }

@@ -28,6 +28,9 @@ spectrometer_device::spectrometer_device(const spectrometer_config& config)
       d_config(spectrum_config(config)),
       d_auto(config.memory == "auto")
 {
+    // A build without code for this GPU is told to the one who named it.
+    if (!d_auto)
+        cuda::try_kernel(gpu()->info().ordinal);
 }
 
 std::shared_ptr<mem::ring_memory>

@@ -133,7 +133,7 @@ protected:
     //! Waits until all that is in stream() is done. \throws cuda_error
     void synchronize();
     //! Throws if \p code, a cudaError_t or CUresult, is not 0. \p call: what gave it.
-    //! \throws cuda_error
+    //! \throws cuda_error with what to do, if the build has no code for the GPU
     void check(int code, const char* call) const;
 
 private:
