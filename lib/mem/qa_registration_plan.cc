@@ -263,6 +263,12 @@ BOOST_AUTO_TEST_CASE(staging_memory_counts_against_the_limit_of_locked_memory)
     BOOST_TEST(has(all, "staged: "));
     f.memlock_bytes = 4 * mib;
     BOOST_TEST(plan_registration(f).to_try.size() == 3u);
+    // The kernel may count what it pins for nvidia-peermem, and then says no more.
+    nic.peermem_errno = ENOMEM;
+    BOOST_TEST(
+        has(refusal<os_error>(f, route::peermem, nic), "ulimit -l allows 4194304 bytes"));
+    f.memlock_bytes = UINT64_MAX;
+    BOOST_TEST(!has(refusal<os_error>(f, route::peermem, nic), "ulimit"));
 }
 
 BOOST_AUTO_TEST_CASE(an_export_that_is_refused_or_too_short_is_a_reason)
