@@ -37,6 +37,7 @@ BOOST_FIXTURE_TEST_CASE(a_stream_reaches_the_gpu_byte_for_byte, on_imitated_driv
                 sender tx(p.sender);
                 tx.send(messages);
                 BOOST_TEST(on_host->wait_bytes(messages.size() * length));
+                BOOST_TEST(on_device->wait_items(messages.size() * length));
                 tx.stop();
                 top->stop();
                 top->wait();
@@ -79,6 +80,7 @@ BOOST_FIXTURE_TEST_CASE(short_messages_end_in_zeros_on_the_gpu_too, on_imitated_
     sender tx(p.sender);
     tx.send(messages);
     BOOST_TEST(on_host->wait_bytes(expected.size()));
+    BOOST_TEST(on_device->wait_items(expected.size()));
     tx.stop();
     top->stop();
     top->wait();

@@ -54,6 +54,13 @@ public:
         return 0;
     }
 
+    bool wait_items(std::uint64_t n) const
+    {
+        for (int i = 0; i < 20000 && items < n; ++i)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        return items >= n;
+    }
+
     std::atomic<std::uint64_t> items{ 0 }; //!< that its kernels were given
     // Of the stream's thread, until the flowgraph has ended.
     std::vector<std::byte> bytes;

@@ -113,8 +113,7 @@ struct gpu_flowgraph {
         sender tx(calling());
         tx.send(messages);
         BOOST_TEST(on_host->wait_bytes(before + sent.size()));
-        BOOST_TEST(
-            becomes_true([&] { return on_device->items == before + sent.size(); }));
+        BOOST_TEST(on_device->wait_items(before + sent.size()));
         tx.stop();
         std::lock_guard<std::mutex> lock(on_host->mutex);
         BOOST_TEST(on_host->bytes.size() == before + sent.size());
