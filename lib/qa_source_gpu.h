@@ -41,7 +41,7 @@ public:
     {
         const auto* from = static_cast<const std::byte*>(in[0]);
         if (arrives)
-            arrives(nitems_read(0), nitems_read(0) + static_cast<std::uint64_t>(n));
+            arrives(nitems_read(0));
         lowest = std::min<std::uintptr_t>(lowest, reinterpret_cast<std::uintptr_t>(from));
         d_fake.launch(stream(), [this, from, n] {
             const std::vector<std::byte> first(from, from + n);
@@ -66,8 +66,8 @@ public:
     std::vector<std::byte> bytes;
     bool changed = false;
     std::uintptr_t lowest = UINTPTR_MAX;
-    //! Called first in each work() with the items of the call: first, and one past.
-    std::function<void(std::uint64_t, std::uint64_t)> arrives;
+    //! Called first in each work() with the number of the first item.
+    std::function<void(std::uint64_t)> arrives;
 
 private:
     fake_cuda& d_fake;
