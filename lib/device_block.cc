@@ -161,8 +161,11 @@ bool device_block::has_msg_handler(pmt::pmt_t which_port)
 {
     // Every block has this port; others would have it spin several times a round.
     static const pmt::pmt_t system = pmt::mp("system");
-    if (d_state->spin && pmt::eq(which_port, system))
+    if (d_state->spin && pmt::eq(which_port, system)) {
+        for (ring_buffer* const ring : d_state->outputs)
+            ring->set_writer_gone_on();
         d_state->spin->round();
+    }
     return block::has_msg_handler(which_port);
 }
 

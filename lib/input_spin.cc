@@ -29,6 +29,18 @@ inline void relax() noexcept
 #endif
 }
 
+// Sleeping until a mutex is free takes a thousand times as long as it is held for.
+gr::thread::scoped_lock lock_without_sleep(gr::thread::mutex& mutex)
+{
+    constexpr int most = 1000; // the holder may have lost its CPU
+    gr::thread::scoped_lock lock(mutex, boost::defer_lock);
+    for (int i = 0; i < most && !lock.try_lock(); ++i)
+        relax();
+    if (!lock)
+        lock.lock();
+    return lock;
+}
+
 } // namespace
 
 void input_spin::begin()
@@ -72,7 +84,7 @@ bool input_spin::starved()
     int most = 0;
     for (std::size_t i = 0; i < d_there.size(); ++i) {
         const buffer_reader_sptr reader = detail->input(static_cast<unsigned>(i));
-        gr::thread::scoped_lock lock(*reader->mutex());
+        const auto lock = lock_without_sleep(*reader->mutex());
         if (reader->done())
             return false; // what there is is all, and the scheduler's business
         d_there[i] = reader->items_available();
@@ -99,6 +111,14 @@ bool input_spin::spin(unsigned seen, std::int64_t until_ns) const noexcept
     return true;
 }
 
+void input_spin::let_writers_go_on() const noexcept
+{
+    const std::int64_t until = core::monotonic_ns() + courtesy_ns;
+    for (const ring_buffer* const ring : d_rings)
+        while (!ring->writer_has_gone_on() && core::monotonic_ns() < until)
+            relax();
+}
+
 void input_spin::round()
 {
     if (of_this_thread != this || d_in_round)
@@ -118,6 +138,8 @@ void input_spin::round()
             if (boost::this_thread::interruption_requested() || d_serve())
                 return;
             std::this_thread::yield();
+        } else {
+            let_writers_go_on();
         }
         seen = writes();
     }

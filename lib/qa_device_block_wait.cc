@@ -77,6 +77,52 @@ void ends(const gr::top_block_sptr& top, std::chrono::seconds within)
     }
 }
 
+// In the GPU's memory, without kernels. Looks what its ring says of it.
+class plain_source : public gr::block, public ring_client
+{
+public:
+    explicit plain_source(std::shared_ptr<mem::gpu> gpu)
+        : gr::block("plain_source",
+                    gr::io_signature::make(0, 0, 0),
+                    gr::io_signature::make(1, 1, 4, ring_buffer::type)),
+          d_gpu(std::move(gpu))
+    {
+    }
+    std::shared_ptr<mem::ring_memory>
+    output_ring(int, std::size_t item_bytes, std::size_t) override
+    {
+        mem::gpu_ring_config config;
+        config.min_bytes = 1 << 20;
+        config.unit_bytes = item_bytes;
+        d_ring = d_ring ? d_ring : d_gpu->make_ring(config);
+        return d_ring;
+    }
+    std::shared_ptr<mem::gpu> output_gpu() const override { return d_gpu; }
+    int general_work(int,
+                     gr_vector_int&,
+                     gr_vector_const_void_star&,
+                     gr_vector_void_star&) override
+    {
+        const auto* const ring =
+            dynamic_cast<const ring_buffer*>(detail()->output(0).get());
+        if (calls == 100)
+            return WORK_DONE;
+        ++calls;
+        gone_on_before += ring->writer_has_gone_on() ? 1 : 0;
+        produce(0, 1);
+        gone_on_after += ring->writer_has_gone_on() ? 1 : 0;
+        return WORK_CALLED_PRODUCE;
+    }
+
+    int calls = 0;
+    int gone_on_before = 0;
+    int gone_on_after = 0;
+
+private:
+    const std::shared_ptr<mem::gpu> d_gpu;
+    std::shared_ptr<mem::ring_memory> d_ring;
+};
+
 // A device sink that knows how much CPU its thread has used, and takes messages.
 class timed_sink : public device_block
 {
@@ -244,6 +290,22 @@ BOOST_FIXTURE_TEST_CASE(a_busy_block_spins_and_an_idle_one_sleeps, on_imitated_d
     top->wait();
     // A block that is run again by itself waits as it did before.
     BOOST_TEST(spins->blkd_input_timer_value() == sleeps->blkd_input_timer_value());
+}
+
+// Right after a write its writer comes for mutexes that readers need; a reader that
+// spins leaves it that time.
+BOOST_FIXTURE_TEST_CASE(a_ring_knows_whether_its_writer_has_gone_on, on_imitated_driver)
+{
+    auto top = gr::make_top_block("goes on");
+    auto from = make<plain_source>(mem::open_gpu("cuda:0"));
+    auto to = make<timed_sink>(busy());
+    top->connect(from, 0, to, 0);
+    top->start();
+    ends(top, std::chrono::seconds(20));
+    BOOST_TEST(from->calls == 100);
+    BOOST_TEST(from->gone_on_before == 100);
+    BOOST_TEST(from->gone_on_after == 0);
+    BOOST_TEST(to->taken.now() == 100u);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_busy_block_serves_messages_and_stops_while_it_waits,

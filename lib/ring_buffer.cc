@@ -199,6 +199,7 @@ int ring_buffer::space_available()
     }
     if (d_device)
         count_gpu_work(most_unread, last);
+    set_writer_gone_on(); // but for letting go of the mutex
     return static_cast<int>(d_bufsize - std::min(most_unread, d_bufsize));
 }
 
