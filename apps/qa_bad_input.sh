@@ -95,6 +95,7 @@ refused 2 "is of the same kind" "${SPECTRUM[@]}" --out y.csv
 refused 2 "--fft-length='1000'" "${SPECTRUM[@]}" --fft-length 1000
 refused 2 "--overlap='1024'" "${SPECTRUM[@]}" --overlap 1024
 refused 2 "--window='hannn': give one of" "${SPECTRUM[@]}" --window hannn
+refused 2 "is of --window kaiser, not hann" "${SPECTRUM[@]}" --window-parameter 3
 refused 2 "--db-min is not below" "${SPECTRUM[@]}" --db-min 0 --db-max -10
 refused 1 "cannot write '$WORK/no/x.csv'" spectrum "${RX[@]}" --rate 2M --out "$WORK/no/x.csv"
 

@@ -157,6 +157,9 @@ void spectrum_options::check(const flags& f) const
                           "': give less than --fft-length, " + std::to_string(length));
     if (f.given("db-min") && f.given("db-max") && db_min >= db_max)
         throw usage_error("--db-min is not below --db-max");
+    if (f.given("window-parameter") && window != "kaiser")
+        throw usage_error("--window-parameter='" + std::to_string(beta) +
+                          "' is of --window kaiser, not " + window);
     stream.check();
     connection.check(f, false);
 }

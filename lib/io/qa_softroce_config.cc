@@ -219,6 +219,8 @@ BOOST_AUTO_TEST_CASE(softroce_refuses_addresses_when_opened)
               c.peers = "127.0.0.1,0.0.0.0";
           } },
         { { "connect='1.2.3.4.5'" }, [](auto& c) { c.connect = "1.2.3.4.5"; } },
+        { { "connect='255.255.255.255' is the address of no host" },
+          [](auto& c) { c.connect = "255.255.255.255"; } },
         { { "127.7.0.1", "qpn=remote_qpn=17", "itself" },
           [](auto& c) {
               c.source = c.connect = "127.7.0.1";

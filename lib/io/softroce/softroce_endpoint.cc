@@ -127,7 +127,7 @@ host_address softroce_endpoint::resolve_peer()
     host_address peer;
     if (!to.host.empty()) {
         peer = resolve_host(to.host, "connect", version);
-        if (peer.ip.is_unspecified())
+        if (peer.ip.is_unspecified() || peer.ip == wire::ip_address::ipv4(0xffffffff))
             throw config_error("connect='" + c.connect + "' is the address of no host");
     }
     qp.peer_address = peer.ip;

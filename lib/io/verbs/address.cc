@@ -60,6 +60,11 @@ bool address::is_wildcard() const noexcept
     return *this && IN6_IS_ADDR_UNSPECIFIED(&ipv6(d_storage).sin6_addr);
 }
 
+bool address::is_broadcast() const noexcept
+{
+    return is_ipv4() && ipv4(d_storage).sin_addr.s_addr == INADDR_BROADCAST;
+}
+
 std::uint16_t address::port() const noexcept
 {
     return *this ? ntohs(is_ipv4() ? ipv4(d_storage).sin_port : ipv6(d_storage).sin6_port)

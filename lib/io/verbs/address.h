@@ -23,8 +23,9 @@ public:
     explicit operator bool() const noexcept { return d_storage.ss_family != AF_UNSPEC; }
     bool is_ipv4() const noexcept { return d_storage.ss_family == AF_INET; }
     bool is_multicast() const noexcept;
-    bool is_loopback() const noexcept; //!< 127.0.0.0/8, ::1
-    bool is_wildcard() const noexcept; //!< 0.0.0.0, ::
+    bool is_loopback() const noexcept;  //!< 127.0.0.0/8, ::1
+    bool is_wildcard() const noexcept;  //!< 0.0.0.0, ::
+    bool is_broadcast() const noexcept; //!< 255.255.255.255
     std::uint16_t port() const noexcept;
     void set_port(std::uint16_t port) noexcept;
     std::uint32_t scope() const noexcept; //!< interface of a link-local address; 0: none

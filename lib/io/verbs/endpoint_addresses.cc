@@ -61,6 +61,8 @@ endpoint_addresses resolve_addresses(const endpoint_config& c)
         c.source.empty() ? AF_UNSPEC : resolve(c.source, 0, "source").get()->sa_family;
     if (!c.connect.empty())
         out.peer = resolve(c.connect, c.qpn != 0 ? 0 : default_port, "connect", family);
+    if (out.peer.is_wildcard() || out.peer.is_broadcast())
+        throw config_error("connect='" + c.connect + "' is the address of no host");
     out.own = c.source.empty() ? route_source(out.peer) : resolve(c.source, 0, "source");
     out.own.set_port(0);
     refuse_wildcard(out.own, "source");

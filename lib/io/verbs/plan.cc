@@ -26,10 +26,10 @@ void check_depth(const char* parameter,
                  const device_facts& facts)
 {
     if (wanted > most)
-        throw config_error(std::string(parameter) + "=" + std::to_string(wanted) +
-                           " is more than " + facts.name + " takes: its " + limit +
-                           " is " + std::to_string(most) +
-                           "; use that or less (a block's recv_depth is its buffers)");
+        throw config_error(
+            std::string(parameter) + "=" + std::to_string(wanted) + " is more than " +
+            facts.name + " takes: its " + limit + " is " + std::to_string(most) +
+            "; use that or less (recv_depth is a block's buffers, --buffers)");
 }
 
 const char* type_text(std::uint32_t type)

@@ -212,6 +212,8 @@ BOOST_AUTO_TEST_CASE(addresses_are_read_with_and_without_port)
     BOOST_TEST(resolve("::1", 0, "listen").is_loopback());
     BOOST_TEST(resolve("0.0.0.0", 0, "listen").is_wildcard());
     BOOST_TEST(resolve("::", 0, "listen").is_wildcard());
+    BOOST_TEST(resolve("255.255.255.255", 0, "connect").is_broadcast());
+    BOOST_TEST(!resolve("192.0.2.255", 0, "connect").is_broadcast());
     BOOST_TEST(resolve("10.0.0.1:1", 9, "a").same_host(resolve("10.0.0.1:2", 9, "b")));
     BOOST_TEST(!resolve("10.0.0.1", 0, "a").same_host(resolve("fd00::1", 0, "b")));
     BOOST_TEST(!address().same_host(address()));
