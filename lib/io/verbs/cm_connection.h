@@ -78,6 +78,7 @@ private:
     void on_established(const event_copy& e);
     void on_over(const event_copy& e);
     void ask_for_life(id_handle caller);
+    void keep_flushed(bool keep);
     void on_answer();
     void replace_peer();
     void give_up_peer(const std::string& why);

@@ -16,20 +16,32 @@ constexpr std::int64_t answer_interval_ns = 5000000;
 
 } // namespace
 
+// Of a dead peer the queue pair goes into error; who polls the receives by then must not
+// take that for the end.
 void cm_connection::ask_for_life(id_handle caller)
 {
+    keep_flushed(true);
+    bool sends = false; // which was meant for this peer
     {
         std::lock_guard<std::mutex> lock(d_sends.mutex);
-        if (d_sends.sent_anything()) // which was meant for this peer
-            return refuse(std::move(caller), "busy with another peer");
-        d_sends.probe();
+        sends = d_sends.sent_anything();
+        if (!sends)
+            d_sends.probe();
     }
-    std::lock_guard<std::mutex> lock(d_receives.mutex);
-    d_receives.keep_flushed(true);
+    if (sends) {
+        keep_flushed(false);
+        return refuse(std::move(caller), "busy with another peer");
+    }
     d_caller = std::move(caller);
     const std::int64_t now_ns = core::monotonic_ns();
     d_ask_until_ns = now_ns + retry_limit_ns(d_session.config);
     d_deadline_ns = now_ns + answer_interval_ns;
+}
+
+void cm_connection::keep_flushed(bool keep)
+{
+    std::lock_guard<std::mutex> lock(d_receives.mutex);
+    d_receives.keep_flushed(keep);
 }
 
 // Completions of sends are looked at here, for nobody else may do so.
@@ -48,10 +60,7 @@ void cm_connection::on_answer()
     }
     if (sign == send_queue::sign::dead)
         return replace_peer();
-    {
-        std::lock_guard<std::mutex> lock(d_receives.mutex);
-        d_receives.keep_flushed(false);
-    }
+    keep_flushed(false);
     refuse(std::move(d_caller), "busy with another sender");
 }
 
