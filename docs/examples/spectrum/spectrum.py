@@ -14,6 +14,9 @@ Expect one line per spectrum, --count of them, then a summary:
     ...
     313 messages, 20512768 bytes, gaps=0
 
+The connection is static, as of FPGA senders: nobody tells the sender that the receiver has gone, and
+it ends by saying that the peer stopped answering.
+
 spectrum.grc is the same flowgraph for GNU Radio Companion.
 """
 

@@ -96,7 +96,8 @@ find_device(const verbs_api& api, const address& own, const endpoint_config& con
     if (rows.empty() && count_devices(api) == 0)
         throw os_error(ENODEV,
                        "endpoint=verbs: no RDMA device: rdma link lists none; load its "
-                       "driver (rdma link add NAME type rxe netdev INTERFACE makes a "
+                       "driver (modprobe rdma_rxe; rdma link add NAME type rxe netdev "
+                       "INTERFACE makes a "
                        "software one), or use endpoint=softroce, which needs none");
     if (rows.empty() && !unusable.empty())
         throw os_error(EACCES,
