@@ -6,6 +6,7 @@
 #include "kernel_log.h"
 #include "mem/gpu.h"
 #include "ring_device.h"
+#include "writer_wake.h"
 
 #include <gnuradio/block_detail.h>
 #include <gnuradio/buffer_reader.h>
@@ -15,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace gr {
@@ -24,6 +26,7 @@ struct device_block::state {
     std::shared_ptr<mem::gpu> gpu;
     std::unique_ptr<mem::gpu_stream> stream;
     bool entered = false;
+    bool dispatching = false;          // a message, on the block's thread
     std::unique_ptr<input_spin> spin;  // wait=busy
     std::vector<ring_buffer*> outputs; // in GPU memory, between start() and stop()
     struct input {
@@ -161,12 +164,24 @@ bool device_block::has_msg_handler(pmt::pmt_t which_port)
 {
     // Every block has this port; others would have it spin several times a round.
     static const pmt::pmt_t system = pmt::mp("system");
-    if (d_state->spin && pmt::eq(which_port, system)) {
+    if (d_state->spin && !d_state->dispatching && pmt::eq(which_port, system)) {
         for (ring_buffer* const ring : d_state->outputs)
             ring->set_writer_gone_on();
         d_state->spin->round();
     }
     return block::has_msg_handler(which_port);
+}
+
+void device_block::dispatch_msg(pmt::pmt_t which_port, pmt::pmt_t msg)
+{
+    // It asks for the handler, and is not the front of a round.
+    const bool before = std::exchange(d_state->dispatching, true);
+    struct leave {
+        bool& dispatching;
+        const bool before;
+        ~leave() { dispatching = before; }
+    } const left{ d_state->dispatching, before };
+    block::dispatch_msg(which_port, msg);
 }
 
 bool device_block::serve_messages()
@@ -315,6 +330,7 @@ void device_block::leave() noexcept
         ring->on_device()->set_writer(nullptr);
         ring->set_writer_log(nullptr);
     }
+    finish_wakes();
     s.log->reads_from_nobody();
     s.written_by_kernels.clear();
     s.needs.clear();

@@ -75,6 +75,14 @@ public:
     {
         return d_count == 0 ? nullptr : d_entries[d_first].event.get();
     }
+    //! Whether \p event is one of these.
+    bool has(const mem::gpu_event* event) const noexcept
+    {
+        for (const auto& entry : d_entries)
+            if (event && entry.event.get() == event)
+                return true;
+        return false;
+    }
     //! Waits for the event that fires next; there is one. \return the driver's error code
     int wait() noexcept { return d_entries[d_first].event->synchronize(); }
     //! The first error that released() met, or 0.

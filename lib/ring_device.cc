@@ -75,6 +75,11 @@ void ring_device::attach(const void* key, mem::gpu_stream* stream, std::uint64_t
 
 void ring_device::detach(const void* key) noexcept
 {
+    // After a fault nobody may ever call for what the writer waits for, and it goes now.
+    if (const reader* const r = find(key); r && r->work.has(d_awaited)) {
+        look_after_writer();
+        d_awaited = nullptr;
+    }
     d_readers.erase(std::remove_if(d_readers.begin(),
                                    d_readers.end(),
                                    [key](const auto& r) { return r->key == key; }),
@@ -191,7 +196,7 @@ void ring_device::wake_ticket::on_done() noexcept { wake_writer(writer, armed); 
 
 void ring_device::look_after_writer() noexcept
 {
-    if (!d_wake->armed)
+    if (!d_wake->armed || !d_awaited)
         return;
     const int code = d_awaited->query();
     if (code == 0 || code == mem::gpu_not_ready)

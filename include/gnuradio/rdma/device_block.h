@@ -81,6 +81,8 @@ public:
 
     //! For input_spin: GNU Radio asks at the front of every round of the block's thread.
     bool has_msg_handler(pmt::pmt_t which_port) override;
+    //! For GNU Radio, on the block's thread.
+    void dispatch_msg(pmt::pmt_t which_port, pmt::pmt_t msg) override;
 
     //! "cuda:0"
     std::string device() const;
