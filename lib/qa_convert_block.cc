@@ -135,6 +135,6 @@ BOOST_AUTO_TEST_CASE(wrong_parameters_are_refused_with_what_would_be_right)
             "address, such as cuda:0");
     c.memory = "cuda:GPU-00000000"; // why, depends on the machine
     BOOST_CHECK_EXCEPTION(convert::make(c), config_error, [](const config_error& e) {
-        return std::string(e.what()).rfind("cuda:GPU-00000000: ", 0) == 0;
+        return std::string(e.what()).rfind("memory='cuda:GPU-00000000': ", 0) == 0;
     });
 }

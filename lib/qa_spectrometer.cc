@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(wrong_parameters_are_refused_with_what_would_be_right)
         spectrometer::make(with([](config& c) { c.memory = "cuda:GPU-00000000"; })),
         config_error,
         [](const config_error& e) {
-            return std::string(e.what()).rfind("cuda:GPU-00000000: ", 0) == 0;
+            return std::string(e.what()).rfind("memory='cuda:GPU-00000000': ", 0) == 0;
         });
     using gr::fft::window;
     refused(

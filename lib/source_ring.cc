@@ -15,19 +15,12 @@ namespace {
 std::shared_ptr<mem::gpu> gpu_of(const source_config& c)
 {
     const std::string& memory = c.memory;
-    try {
-        std::string reason;
-        auto gpu = mem::choose_gpu(memory, &reason);
-        if (!gpu && c.route != "auto")
-            throw config_error(
-                "route=" + c.route +
-                ": there is no GPU that a ring could be made on: " + reason);
-        return gpu;
-    } catch (const config_error& e) {
-        if (memory.rfind("cuda:", 0) != 0)
-            throw; // names the parameter already
-        throw config_error("memory='" + memory + "': " + e.what());
-    }
+    std::string reason;
+    auto gpu = mem::choose_gpu(memory, &reason);
+    if (!gpu && c.route != "auto")
+        throw config_error("route=" + c.route +
+                           ": there is no GPU that a ring could be made on: " + reason);
+    return gpu;
 }
 
 } // namespace

@@ -28,8 +28,18 @@ std::shared_ptr<gpu> choose_gpu(const std::string& memory, std::string* reason)
 {
     if (memory == "host")
         return nullptr;
-    if (memory.rfind("cuda:", 0) == 0)
-        return open_gpu(memory);
+    const std::string kind = "cuda:";
+    if (memory.rfind(kind, 0) == 0 && memory != kind) {
+        try {
+            return open_gpu(memory);
+        } catch (const config_error& e) {
+            const std::string why = e.what();
+            const std::string named = memory + ": "; // it says so once
+            throw config_error(
+                "memory='" + memory +
+                "': " + (why.rfind(named, 0) == 0 ? why.substr(named.size()) : why));
+        }
+    }
     if (memory != "auto")
         throw config_error("memory=" + memory +
                            ": auto, host, or cuda: with a GPU's number, UUID or PCI "

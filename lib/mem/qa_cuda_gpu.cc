@@ -118,8 +118,12 @@ BOOST_AUTO_TEST_CASE(a_machine_without_a_gpu_says_why)
     std::string reason;
     BOOST_TEST(!choose_gpu("auto", &reason));
     BOOST_TEST(has(reason, state_of_gpus().reason));
+    for (const char* memory : { "cuda:", "cuda" })
+        BOOST_CHECK_EXCEPTION(choose_gpu(memory), config_error, [](const auto& e) {
+            return has(e.what(), "auto, host, or cuda: with");
+        });
     BOOST_CHECK_EXCEPTION(choose_gpu("cuda:0"), config_error, [](const auto& e) {
-        return has(e.what(), "cuda:0: " + state_of_gpus().reason);
+        return has(e.what(), "memory='cuda:0': " + state_of_gpus().reason);
     });
 }
 
