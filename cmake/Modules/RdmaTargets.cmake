@@ -65,8 +65,8 @@ endfunction()
 
 # rdma_add_qa(NAME SOURCES ... LAYERS core ... LINK lib ... LABEL unit|loopback|gpu|rdma
 #             TIMEOUT seconds [TSAN])
-# TSAN: CI runs it under the thread sanitizer too. Not for tests that use GNU Radio, whose
-# libraries are not instrumented.
+# TSAN: CI runs it under the thread sanitizer too. GNU Radio's libraries are not instrumented:
+# their mutexes are seen, their atomics are not.
 # The target qa_label_LABEL builds all test programs of a label.
 # QA of internals links the layers' objects; QA of blocks gives LINK gnuradio-rdma instead.
 function(rdma_add_qa name)
