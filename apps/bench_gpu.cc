@@ -293,6 +293,8 @@ int bench_gpu_command(const words& args, stop_signals& signals)
         std::printf("%s", f.help().c_str());
         return 0;
     }
+    if (o.memory == "host" || o.memory == "auto")
+        throw usage_error("--memory='" + o.memory + "': name the GPU, such as cuda:0");
     log_to_stderr();
     console talk(o.talk, false);
     bench_gpu b(o, signals);

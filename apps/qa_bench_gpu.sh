@@ -10,6 +10,10 @@ GR_RDMA=$1
 code=$?
 [ $code -eq 2 ] || fail "bench gpu on cuda:99 ended with $code: $(cat "$WORK/err")"
 grep -q "cuda:99" "$WORK/err" || fail "no word of cuda:99: $(cat "$WORK/err")"
+"$GR_RDMA" bench gpu --memory host >/dev/null 2>"$WORK/err"
+code=$?
+[ $code -eq 2 ] || fail "bench gpu on host ended with $code: $(cat "$WORK/err")"
+grep -q -- "--memory='host': name the GPU" "$WORK/err" || fail "no word of host: $(cat "$WORK/err")"
 "$GR_RDMA" bench gpu --json --seconds 0.1 --rounds 1 --samples 50 >"$WORK/bench" 2>"$WORK/err"
 code=$?
 if [ $code -eq 2 ] && grep -q "no NVIDIA driver\|no GPU\|no device" "$WORK/err"; then

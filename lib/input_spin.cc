@@ -128,18 +128,19 @@ void input_spin::round()
         bool& in_round;
         ~leave() { in_round = false; }
     } const left{ d_in_round };
-    const std::int64_t until = core::monotonic_ns() + round_ns;
+    const std::int64_t begin = core::monotonic_ns();
+    std::int64_t look = begin + look_ns;
     unsigned seen = writes();
     while (starved()) {
+        if (spin(seen, look)) // too little, maybe, and again and again
+            let_writers_go_on();
         const std::int64_t now = core::monotonic_ns();
-        if (now >= until)
-            return;
-        if (!spin(seen, now + look_ns)) {
-            if (boost::this_thread::interruption_requested() || d_serve())
+        if (now >= look) {
+            if (now - begin >= round_ns || boost::this_thread::interruption_requested() ||
+                d_serve())
                 return;
             std::this_thread::yield();
-        } else {
-            let_writers_go_on();
+            look = now + look_ns;
         }
         seen = writes();
     }
