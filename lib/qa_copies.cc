@@ -22,12 +22,6 @@ namespace {
 
 constexpr std::uint64_t many = 9000000; // items of 4 bytes: over twice round a ring
 
-template <typename Block, typename... Arguments>
-std::shared_ptr<Block> make(Arguments&&... arguments)
-{
-    return gnuradio::make_block_sptr<Block>(std::forward<Arguments>(arguments)...);
-}
-
 template <typename Block, typename Config>
 typename Block::sptr copier(const std::string& memory, std::size_t vlen = 1)
 {

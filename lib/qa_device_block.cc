@@ -4,6 +4,7 @@
 // Flowgraphs of device blocks on the imitated driver: whose samples are where, and when a
 // span may be written again.
 #include "qa_device_blocks.h"
+#include "testing/has_text.h"
 #include "testing/process_resources.h"
 
 #include <gnuradio/blocks/copy.h>
@@ -21,20 +22,6 @@ using namespace gr::rdma::testing;
 namespace {
 
 constexpr std::uint64_t many = 5000000; // items of 4 bytes: over twice round a ring
-
-template <typename Block, typename... Arguments>
-std::shared_ptr<Block> make(Arguments&&... arguments)
-{
-    return gnuradio::make_block_sptr<Block>(std::forward<Arguments>(arguments)...);
-}
-
-bool has(const std::string& text, const std::string& part)
-{
-    const bool found = text.find(part) != std::string::npos;
-    if (!found)
-        BOOST_TEST_MESSAGE("'" + part + "' is not in: " + text);
-    return found;
-}
 
 // Runs to its end, or the test says what hung.
 void run(const gr::top_block_sptr& top)

@@ -15,12 +15,6 @@ using namespace gr::rdma::testing;
 
 namespace {
 
-template <typename Block, typename... Arguments>
-std::shared_ptr<Block> make(Arguments&&... arguments)
-{
-    return gnuradio::make_block_sptr<Block>(std::forward<Arguments>(arguments)...);
-}
-
 const pmt::pmt_t call = pmt::mp("call");
 
 // Passes nothing on. Numbers come on `call`, and leave on `out` one higher.

@@ -6,6 +6,7 @@
 #include "input_spin.h"
 #include "qa_device_blocks.h"
 #include "ring_client.h"
+#include "testing/has_text.h"
 
 #include <gnuradio/rdma/convert.h>
 #include <gnuradio/rdma/error.h>
@@ -27,20 +28,6 @@ using namespace gr::rdma::testing;
 namespace {
 
 constexpr std::uint64_t many = 3000000; // items of 4 bytes: over once round a ring
-
-template <typename Block, typename... Arguments>
-std::shared_ptr<Block> make(Arguments&&... arguments)
-{
-    return gnuradio::make_block_sptr<Block>(std::forward<Arguments>(arguments)...);
-}
-
-bool has(const std::string& text, const std::string& part)
-{
-    const bool found = text.find(part) != std::string::npos;
-    if (!found)
-        BOOST_TEST_MESSAGE("'" + part + "' is not in: " + text);
-    return found;
-}
 
 device_options busy(std::uint64_t total = 0)
 {

@@ -20,6 +20,12 @@ namespace gr {
 namespace rdma {
 namespace testing {
 
+template <typename Block, typename... Arguments>
+std::shared_ptr<Block> make(Arguments&&... arguments)
+{
+    return gnuradio::make_block_sptr<Block>(std::forward<Arguments>(arguments)...);
+}
+
 struct on_imitated_driver {
     explicit on_imitated_driver(int devices = 1)
         : on_imitated_driver(

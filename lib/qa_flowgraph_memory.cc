@@ -19,12 +19,6 @@ namespace {
 
 constexpr std::uint64_t some = 100000;
 
-template <typename Block, typename... Arguments>
-std::shared_ptr<Block> make(Arguments&&... arguments)
-{
-    return gnuradio::make_block_sptr<Block>(std::forward<Arguments>(arguments)...);
-}
-
 device_options on(const char* memory, std::uint64_t total = some)
 {
     device_options o;

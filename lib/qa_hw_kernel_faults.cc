@@ -3,6 +3,7 @@
 // Kernels that fault on the machine's GPU: whose name is told? Each case has a process of
 // its own, since CUDA is of no more use to one in which a kernel has faulted.
 #include "mem/gpu.h"
+#include "testing/has_text.h"
 #include "testing/pattern_kernels.h"
 #include "testing/skip.h"
 
@@ -179,11 +180,6 @@ failures_of(std::uint64_t total, int (*fault)(CUstream_st*), bool in_turns)
     }
     BOOST_TEST(text.size() == at);
     return lines;
-}
-
-bool has(const std::string& text, const std::string& part)
-{
-    return text.find(part) != std::string::npos;
 }
 
 constexpr std::uint64_t many = 1ULL << 30;

@@ -4,22 +4,13 @@
 // dma-buf of the kernel's. RDMA_TEST_DEVICE_ADDRESSES as for qa_hw_verbs.
 #include "qa_source_routes.h"
 #include "testing/kernel_dma_buf.h"
-#include "testing/skip.h"
+#include "testing/needs_device.h"
 
 using namespace gr::rdma;
 using namespace gr::rdma::testing;
 
 namespace {
 
-struct needs_device {
-    needs_device()
-    {
-        if (verbs_addresses().first.empty())
-            skip("rdma",
-                 "RDMA_TEST_DEVICE_ADDRESSES does not name two addresses on "
-                 "RDMA devices");
-    }
-};
 BOOST_TEST_GLOBAL_FIXTURE(needs_device);
 
 struct gpu_with_real_exports {

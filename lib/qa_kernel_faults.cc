@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 // A kernel that faults takes all blocks of its GPU with it: whose name do they give?
 #include "qa_device_blocks.h"
+#include "testing/has_text.h"
 
 #include <gnuradio/rdma/error.h>
 #include <gnuradio/top_block.h>
@@ -14,17 +15,6 @@ using namespace gr::rdma;
 using namespace gr::rdma::testing;
 
 namespace {
-
-template <typename Block, typename... Arguments>
-std::shared_ptr<Block> make(Arguments&&... arguments)
-{
-    return gnuradio::make_block_sptr<Block>(std::forward<Arguments>(arguments)...);
-}
-
-bool has(const std::string& text, const std::string& part)
-{
-    return text.find(part) != std::string::npos;
-}
 
 device_options of_total(std::uint64_t total)
 {

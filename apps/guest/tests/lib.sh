@@ -11,6 +11,7 @@
 set -uo pipefail
 RXE=10.0.0.1  # the kernel's RDMA device rxe0
 SOFT=10.0.0.2 # the namespace "soft": softroce
+OTHER=10.0.0.3 # of rxe0 too, after second_address
 WORK=$(mktemp -d)
 LOGS=$WORK/logs
 export RXE SOFT
@@ -91,6 +92,29 @@ receives() { grep -qs rdma_source "/proc/${PIDS[$1]}/task/"*/comm; }
 
 # rxe_listens PORT: does somebody listen there by rdma_cm?
 rxe_listens() { rdma resource show cm_id 2>/dev/null | grep -q "state LISTEN.*:$1 "; }
+
+# rxe0 has OTHER too
+second_address() {
+    ip addr replace "$OTHER/24" dev v0 || return
+    wait_until 20 grep -qs 0000:ffff:0a00:0003 -r /sys/class/infiniband/rxe0/ports/1/gids
+}
+
+# qa_hw NAME LIMIT PROGRAM ARGUMENT ...: a test program of the build, on rxe0's two addresses
+qa_hw() {
+    local name=$1 limit=$2 program=$3
+    shift 3
+    RDMA_REQUIRE=rdma RDMA_TEST_DEVICE_ADDRESSES=$RXE,$OTHER \
+        side "$name" "$RDMA_BUILD_DIR/$program" --color_output=no "$@"
+    ends "$name" "$limit" 0 || return
+    tail -n 1 "$LOGS/$name"
+}
+
+# nothing_left: no object of anybody's on an RDMA device
+nothing_left() {
+    local left
+    left=$(rdma resource show | grep -o "cm_id.*")
+    [ "$left" = "cm_id 0 mr 0 ctx 0 srq 0 " ] || wrong "there is still: $(rdma resource show)"
+}
 
 # rxe_awaits_a_sender PORT: does the program listen there with a queue pair that nobody has yet? What
 # has just lost its sender listens, too, and refuses the next one.

@@ -5,7 +5,7 @@
 // comma: 10.0.0.1,10.0.0.3.
 #include "testing/endpoint_contract_life.h"
 #include "testing/endpoint_contract_load.h"
-#include "testing/skip.h"
+#include "testing/needs_device.h"
 #include "testing/verbs_factories.h"
 
 using namespace gr::rdma;
@@ -13,15 +13,6 @@ using namespace gr::rdma::testing;
 
 namespace {
 
-struct needs_device {
-    needs_device()
-    {
-        if (verbs_addresses().first.empty())
-            skip("rdma",
-                 "RDMA_TEST_DEVICE_ADDRESSES does not name two addresses on "
-                 "RDMA devices");
-    }
-};
 BOOST_TEST_GLOBAL_FIXTURE(needs_device);
 
 } // namespace

@@ -4,7 +4,7 @@
 // kernel's stands for a GPU's. RDMA_TEST_DEVICE_ADDRESSES as for qa_hw_verbs.
 #include "mem/registration_plan.h"
 #include "testing/kernel_dma_buf.h"
-#include "testing/skip.h"
+#include "testing/needs_device.h"
 #include "testing/verbs_bench.h"
 
 using namespace gr::rdma;
@@ -14,15 +14,6 @@ namespace {
 
 constexpr std::uint64_t ring_bytes = 1 << 20;
 
-struct needs_device {
-    needs_device()
-    {
-        if (verbs_addresses().first.empty())
-            skip("rdma",
-                 "RDMA_TEST_DEVICE_ADDRESSES does not name two addresses on "
-                 "RDMA devices");
-    }
-};
 BOOST_TEST_GLOBAL_FIXTURE(needs_device);
 
 // A GPU with everything: what is refused, the device or the kernel has refused.
