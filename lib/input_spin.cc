@@ -121,13 +121,8 @@ void input_spin::let_writers_go_on() const noexcept
 
 void input_spin::round()
 {
-    if (of_this_thread != this || d_in_round)
+    if (of_this_thread != this)
         return;
-    d_in_round = true;
-    struct leave {
-        bool& in_round;
-        ~leave() { in_round = false; }
-    } const left{ d_in_round };
     const std::int64_t begin = core::monotonic_ns();
     std::int64_t look = begin + look_ns;
     unsigned seen = writes();

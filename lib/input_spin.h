@@ -44,7 +44,7 @@ public:
     static constexpr std::int64_t courtesy_ns = 2000;
 
     //! \param serve handles the block's queued messages, as the scheduler does, on the
-    //! block's thread; returns whether there were any
+    //! block's thread; returns whether there were any; must not come back to round()
     input_spin(gr::block& block, std::function<bool()> serve)
         : d_block(block), d_serve(std::move(serve))
     {
@@ -69,7 +69,6 @@ private:
 
     gr::block& d_block;
     const std::function<bool()> d_serve;
-    bool d_in_round = false;                 // d_serve may come back here
     std::vector<const ring_buffer*> d_rings; // inputs; empty: not begun
     gr_vector_int d_there;                   // items, by input
     gr_vector_int d_required;
