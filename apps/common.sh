@@ -88,7 +88,8 @@ configure() {
         rm -rf "$cache" "$RDMA_BUILD_DIR/CMakeFiles" # a copied tree
     fi
     [ -e "$cache" ] || generator=(-G Ninja)
-    if [ -e "$cache" ] && [ "$words" = "$(cat "$RDMA_BUILD_DIR/configured-with" 2>/dev/null)" ]; then
+    if [ -e "$cache" ] && [ -e "$RDMA_BUILD_DIR/configured-with" ] &&
+        [ "$words" = "$(cat "$RDMA_BUILD_DIR/configured-with")" ]; then
         return 0
     fi
     rm -f "$RDMA_BUILD_DIR/configured-with"

@@ -49,6 +49,25 @@ expect "nothing missing: apt is not called" "$(common 'install_packages g++'; ls
 fake apt-get 'case $* in *install*) exit 100 ;; esac'
 expect "apt fails" "$(common 'install_packages cmake')" $'*error: apt-get could not install: cmake\nexit 1'
 
+# A configuration that failed is none, though its cache is there.
+fake cmake 'echo "$*" >>"'"$work"'/cmake"
+while [ "$1" != -B ]; do shift; done
+grep -h CMAKE_HOME "'"$work"'/cache" >"$2/CMakeCache.txt"
+exit $(cat "'"$work"'/code")'
+echo "CMAKE_HOME_DIRECTORY:INTERNAL=$(cd "$here/.." && pwd)" >"$work/cache"
+configured() { # configured CODE WORDS: what cmake was called with
+    echo "$1" >"$work/code"
+    : >"$work/cmake"
+    RDMA_BUILD_DIR=$work/build RDMA_CMAKE_ARGS=$2 common configure >/dev/null
+    wc -l <"$work/cmake"
+}
+expect "a first configuration" "$(configured 1 "")" 1
+expect "again after one that failed" "$(configured 0 "")" 1
+expect "not again when nothing changed" "$(configured 0 "")" 0
+expect "again with other words" "$(configured 1 "-DENABLE_CUDA=OFF")" 1
+expect "and again when these failed" "$(configured 0 "-DENABLE_CUDA=OFF")" 1
+rm "$work/bin/cmake"
+
 expect "an unknown tier" "$(bash "$here/test.sh" everything 2>&1 || echo "exit $?")" \
     $'error: \'everything\' is no tier*exit 2'
 
