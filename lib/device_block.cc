@@ -164,11 +164,8 @@ bool device_block::has_msg_handler(pmt::pmt_t which_port)
 {
     // Every block has this port; others would have it spin several times a round.
     static const pmt::pmt_t system = pmt::mp("system");
-    if (d_state->spin && !d_state->dispatching && pmt::eq(which_port, system)) {
-        for (ring_buffer* const ring : d_state->outputs)
-            ring->set_writer_gone_on();
+    if (d_state->spin && !d_state->dispatching && pmt::eq(which_port, system))
         d_state->spin->round();
-    }
     return block::has_msg_handler(which_port);
 }
 
@@ -279,7 +276,8 @@ void device_block::enter()
         if (ring->device() != device())
             require_memory_of(*ring);
         gr::thread::scoped_lock lock(*ring->mutex());
-        ring->on_device()->attach(reader.get(), s.stream.get(), reader->nitems_read());
+        ring->on_device()->attach(
+            reader.get(), s.stream.get(), reader->nitems_read(), s.log);
         s.inputs.push_back({ ring, reader.get() });
         if (const auto writer = std::dynamic_pointer_cast<device_block>(ring->link())) {
             s.log->reads_from(writer->d_state->log);

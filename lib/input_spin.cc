@@ -3,6 +3,7 @@
 #include "input_spin.h"
 
 #include "core/clock.h"
+#include "core/relax.h"
 
 #include <gnuradio/block_detail.h>
 #include <gnuradio/buffer_reader.h>
@@ -19,23 +20,13 @@ namespace {
 
 thread_local const input_spin* of_this_thread = nullptr;
 
-// Tells the core, and its other hardware thread, that this is a loop that waits.
-inline void relax() noexcept
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("isb");
-#endif
-}
-
 // Sleeping until a mutex is free takes a thousand times as long as it is held for.
 gr::thread::scoped_lock lock_without_sleep(gr::thread::mutex& mutex)
 {
     constexpr int most = 1000; // the holder may have lost its CPU
     gr::thread::scoped_lock lock(mutex, boost::defer_lock);
     for (int i = 0; i < most && !lock.try_lock(); ++i)
-        relax();
+        core::relax();
     if (!lock)
         lock.lock();
     return lock;
@@ -100,23 +91,14 @@ bool input_spin::starved()
     return false;
 }
 
-bool input_spin::spin(unsigned seen, std::int64_t until_ns) const noexcept
+void input_spin::spin(unsigned seen, std::int64_t until_ns) const noexcept
 {
     constexpr int looks = 64; // between two looks at the clock
     for (int i = 0; writes() == seen; ++i) {
         if (i % looks == looks - 1 && core::monotonic_ns() >= until_ns)
-            return false;
-        relax();
+            return;
+        core::relax();
     }
-    return true;
-}
-
-void input_spin::let_writers_go_on() const noexcept
-{
-    const std::int64_t until = core::monotonic_ns() + courtesy_ns;
-    for (const ring_buffer* const ring : d_rings)
-        while (!ring->writer_has_gone_on() && core::monotonic_ns() < until)
-            relax();
 }
 
 void input_spin::round()
@@ -127,8 +109,7 @@ void input_spin::round()
     std::int64_t look = begin + look_ns;
     unsigned seen = writes();
     while (starved()) {
-        if (spin(seen, look)) // too little, maybe, and again and again
-            let_writers_go_on();
+        spin(seen, look);
         const std::int64_t now = core::monotonic_ns();
         if (now >= look) {
             if (now - begin >= round_ns || boost::this_thread::interruption_requested() ||

@@ -39,9 +39,6 @@ public:
     static constexpr std::int64_t look_ns = 100000;
     //! After which the scheduler has its turn in any case, as with its own sleep.
     static constexpr std::int64_t round_ns = 250000000;
-    //! How long a write is left alone at most, until its writer has let go of the mutexes
-    //! that both need: who finds one held sleeps for ten times as long.
-    static constexpr std::int64_t courtesy_ns = 2000;
 
     //! \param serve handles the block's queued messages, as the scheduler does, on the
     //! block's thread; returns whether there were any; must not come back to round()
@@ -62,9 +59,8 @@ public:
 private:
     // As the scheduler would find it.
     bool starved();
-    // \return whether something new is in the rings
-    bool spin(unsigned seen, std::int64_t until_ns) const noexcept;
-    void let_writers_go_on() const noexcept;
+    // Until something new is in the rings.
+    void spin(unsigned seen, std::int64_t until_ns) const noexcept;
     unsigned writes() const noexcept;
 
     gr::block& d_block;

@@ -90,6 +90,12 @@ public:
 
     //! Rounds that have begun, modulo 2^32.
     std::uint32_t begun() const noexcept { return d_begun; }
+    //! Whether the GPU has told that it has done \p round, and all before it. Never of
+    //! one that is not done.
+    bool has_done(std::uint32_t round) const noexcept
+    {
+        return d_done && static_cast<std::int32_t>(d_done->load() - round) >= 0;
+    }
     //! Rounds that the GPU has done.
     std::uint32_t done() const noexcept;
 

@@ -3,6 +3,7 @@
 #ifndef INCLUDED_RDMA_PENDING_WORK_H
 #define INCLUDED_RDMA_PENDING_WORK_H
 
+#include "kernel_log.h"
 #include "mem/gpu.h"
 
 #include <array>
@@ -24,8 +25,10 @@ class pending_work
 public:
     static constexpr unsigned depth = 32;
 
-    //! \throws cuda_error
-    explicit pending_work(mem::gpu& gpu)
+    //! \param log whose rounds the work is, if any: what the GPU writes for it tells
+    //! of the end without a call of the driver's \throws cuda_error
+    explicit pending_work(mem::gpu& gpu, std::shared_ptr<const kernel_log> log = nullptr)
+        : d_log(std::move(log))
     {
         for (auto& entry : d_entries)
             entry.event = gpu.make_event();
@@ -46,6 +49,7 @@ public:
             ++d_count;
         entry& last = d_entries[(d_first + d_count - 1) % depth];
         last.end = end;
+        last.round = d_log ? d_log->begun() : 0;
         const int code = last.event->record(stream);
         if (code != 0)
             restart(end);
@@ -57,11 +61,13 @@ public:
     {
         while (d_count != 0) {
             const entry& front = d_entries[d_first];
-            const int code = front.event->query();
-            if (code == mem::gpu_not_ready)
-                break;
-            if (code != 0)
-                d_error = code;
+            if (!d_log || !d_log->has_done(front.round)) {
+                const int code = front.event->query();
+                if (code == mem::gpu_not_ready)
+                    break;
+                if (code != 0)
+                    d_error = code;
+            }
             d_released = front.end;
             d_first = (d_first + 1) % depth;
             --d_count;
@@ -91,8 +97,10 @@ public:
 private:
     struct entry {
         std::uint64_t end = 0;
+        std::uint32_t round = 0;
         std::unique_ptr<mem::gpu_event> event;
     };
+    const std::shared_ptr<const kernel_log> d_log;
     std::array<entry, depth> d_entries;
     unsigned d_first = 0;
     unsigned d_count = 0;

@@ -64,52 +64,6 @@ void ends(const gr::top_block_sptr& top, std::chrono::seconds within)
     }
 }
 
-// In the GPU's memory, without kernels. Looks what its ring says of it.
-class plain_source : public gr::block, public ring_client
-{
-public:
-    explicit plain_source(std::shared_ptr<mem::gpu> gpu)
-        : gr::block("plain_source",
-                    gr::io_signature::make(0, 0, 0),
-                    gr::io_signature::make(1, 1, 4, ring_buffer::type)),
-          d_gpu(std::move(gpu))
-    {
-    }
-    std::shared_ptr<mem::ring_memory>
-    output_ring(int, std::size_t item_bytes, std::size_t) override
-    {
-        mem::gpu_ring_config config;
-        config.min_bytes = 1 << 20;
-        config.unit_bytes = item_bytes;
-        d_ring = d_ring ? d_ring : d_gpu->make_ring(config);
-        return d_ring;
-    }
-    std::shared_ptr<mem::gpu> output_gpu() const override { return d_gpu; }
-    int general_work(int,
-                     gr_vector_int&,
-                     gr_vector_const_void_star&,
-                     gr_vector_void_star&) override
-    {
-        const auto* const ring =
-            dynamic_cast<const ring_buffer*>(detail()->output(0).get());
-        if (calls == 100)
-            return WORK_DONE;
-        ++calls;
-        gone_on_before += ring->writer_has_gone_on() ? 1 : 0;
-        produce(0, 1);
-        gone_on_after += ring->writer_has_gone_on() ? 1 : 0;
-        return WORK_CALLED_PRODUCE;
-    }
-
-    int calls = 0;
-    int gone_on_before = 0;
-    int gone_on_after = 0;
-
-private:
-    const std::shared_ptr<mem::gpu> d_gpu;
-    std::shared_ptr<mem::ring_memory> d_ring;
-};
-
 // A device sink that knows how much CPU its thread has used, and takes messages.
 class timed_sink : public device_block
 {
@@ -279,22 +233,6 @@ BOOST_FIXTURE_TEST_CASE(a_busy_block_spins_and_an_idle_one_sleeps, on_imitated_d
     BOOST_TEST(spins->blkd_input_timer_value() == sleeps->blkd_input_timer_value());
 }
 
-// Right after a write its writer comes for mutexes that readers need; a reader that
-// spins leaves it that time.
-BOOST_FIXTURE_TEST_CASE(a_ring_knows_whether_its_writer_has_gone_on, on_imitated_driver)
-{
-    auto top = gr::make_top_block("goes on");
-    auto from = make<plain_source>(mem::open_gpu("cuda:0"));
-    auto to = make<timed_sink>(busy());
-    top->connect(from, 0, to, 0);
-    top->start();
-    ends(top, std::chrono::seconds(20));
-    BOOST_TEST(from->calls == 100);
-    BOOST_TEST(from->gone_on_before == 100);
-    BOOST_TEST(from->gone_on_after == 0);
-    BOOST_TEST(to->taken.now() == 100u);
-}
-
 BOOST_FIXTURE_TEST_CASE(a_busy_block_serves_messages_and_stops_while_it_waits,
                         on_imitated_driver)
 {
@@ -409,6 +347,51 @@ BOOST_FIXTURE_TEST_CASE(a_stream_waits_for_each_write_once, on_imitated_driver)
     BOOST_TEST(fake.calls_of("cuStreamWaitEvent") == before + 2);
     BOOST_TEST(ring.end_work(&reader, 200) == 0);
     BOOST_TEST(stream->synchronize() == 0);
+    BOOST_TEST(ring.held(&reader, 200) == 0u);
+    ring.detach(&reader);
+}
+
+BOOST_FIXTURE_TEST_CASE(the_gpu_itself_tells_the_writer_what_is_done, on_imitated_driver)
+{
+    // By a number in host memory: a call of the driver's, under the mutex that the reader
+    // needs for what the writer has just written, delays that.
+    const auto gpu = mem::open_gpu("cuda:0");
+    mem::gpu_ring_config config;
+    config.min_bytes = 1 << 20;
+    const auto memory = gpu->make_ring(config);
+    const auto stream = gpu->make_stream();
+    ring_device ring(gpu,
+                     memory->first_mapping(),
+                     1,
+                     ring_device::writer::direct,
+                     nullptr,
+                     std::weak_ptr<gr::block>());
+    const auto log = std::make_shared<kernel_log>(kernel_board::of(gpu), "reader");
+    const int reader = 0;
+    ring.attach(&reader, stream.get(), 0, log);
+    gate work(false);
+    bool asked = false;
+    BOOST_TEST(ring.begin_work(&reader, 0, asked) == 0);
+    log->begin(nullptr);
+    fake.launch(stream->native(), [&] { work.pass(); });
+    BOOST_TEST(log->end(*stream) == 0);
+    BOOST_TEST(ring.end_work(&reader, 100) == 0);
+    BOOST_TEST(ring.held(&reader, 100) == 100u);
+    BOOST_TEST(!log->has_done(1));
+    work.set(true);
+    BOOST_TEST(stream->synchronize() == 0);
+    BOOST_TEST(log->has_done(1));
+    const int queries = fake.calls_of("cuEventQuery");
+    BOOST_TEST(ring.held(&reader, 100) == 0u);
+    BOOST_TEST(fake.calls_of("cuEventQuery") == queries);
+    // A driver without such numbers is asked.
+    fake.api().stream_write_value32 = nullptr;
+    BOOST_TEST(ring.begin_work(&reader, 100, asked) == 0);
+    log->begin(nullptr);
+    BOOST_TEST(log->end(*stream) == 0);
+    BOOST_TEST(ring.end_work(&reader, 200) == 0);
+    BOOST_TEST(stream->synchronize() == 0);
+    BOOST_TEST(!log->has_done(2));
     BOOST_TEST(ring.held(&reader, 200) == 0u);
     ring.detach(&reader);
 }

@@ -3,10 +3,12 @@
 // Flowgraphs on rings against the same flowgraphs on GNU Radio's own buffers.
 #include "qa_ring_buffer_blocks.h"
 
+#include <gnuradio/rdma/ring_buffer.h>
 #include <gnuradio/top_block.h>
 
 #include <boost/test/unit_test.hpp>
 
+#include <pthread.h>
 #include <sstream>
 
 using namespace gr::rdma::testing;
@@ -249,3 +251,16 @@ BOOST_AUTO_TEST_CASE(several_outputs_at_different_drains)
                 }
             }
 }
+
+#ifdef __GLIBC__
+// Where writer and reader meet, a sleep takes a hundred times as long as the lock is
+// held.
+BOOST_AUTO_TEST_CASE(its_mutex_spins_before_it_sleeps)
+{
+    const auto buffer = gr::rdma::ring_buffer::make_buffer(1000, 4, 1, 1);
+    BOOST_TEST(buffer->mutex()->native_handle()->__data.__kind ==
+               PTHREAD_MUTEX_ADAPTIVE_NP);
+    gr::thread::scoped_lock lock(*buffer->mutex());
+    BOOST_TEST(!buffer->mutex()->try_lock());
+}
+#endif

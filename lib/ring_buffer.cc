@@ -17,6 +17,8 @@
 #include <gnuradio/rdma/error.h>
 #include <gnuradio/rdma/ring_buffer.h>
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <string>
 
@@ -29,6 +31,25 @@ namespace {
 constexpr std::uint64_t default_ring_bytes = 256 * 1024;
 // Enough for a GPU to be worth a launch.
 constexpr std::uint64_t default_gpu_ring_bytes = 8 << 20;
+
+// A reader and its writer meet at the buffer's mutex after each write. Each holds it for
+// a fraction of a microsecond; who sleeps for it, as GNU Radio's mutexes have it, is back
+// after twenty. Before anybody has it.
+void have_it_spin_first(gr::thread::mutex& mutex)
+{
+#ifdef __GLIBC__
+    pthread_mutexattr_t attributes;
+    if (pthread_mutexattr_init(&attributes) != 0)
+        return;
+    if (pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP) == 0) {
+        pthread_mutex_destroy(mutex.native_handle());
+        pthread_mutex_init(mutex.native_handle(), &attributes);
+    }
+    pthread_mutexattr_destroy(&attributes);
+#else
+    (void)mutex;
+#endif
+}
 
 // GNU Radio does not say which port it makes a buffer for, so the tightest limit counts.
 // After the first start every port has one: the size that it got.
@@ -151,6 +172,7 @@ ring_buffer::ring_buffer(std::shared_ptr<mem::ring_memory> memory,
     const mem::region region = d_memory->first_mapping();
     d_base = reinterpret_cast<char*>(region.address);
     d_bufsize = static_cast<unsigned>(region.bytes / sizeof_item);
+    have_it_spin_first(*mutex());
 }
 
 ring_buffer::~ring_buffer() = default;
@@ -199,7 +221,6 @@ int ring_buffer::space_available()
     }
     if (d_device)
         count_gpu_work(most_unread, last);
-    set_writer_gone_on(); // but for letting go of the mutex
     return static_cast<int>(d_bufsize - std::min(most_unread, d_bufsize));
 }
 

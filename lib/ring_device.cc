@@ -65,11 +65,14 @@ ring_device::reader* ring_device::find(const void* key) noexcept
     return nullptr;
 }
 
-void ring_device::attach(const void* key, mem::gpu_stream* stream, std::uint64_t position)
+void ring_device::attach(const void* key,
+                         mem::gpu_stream* stream,
+                         std::uint64_t position,
+                         std::shared_ptr<const kernel_log> log)
 {
     detach(key);
     d_readers.push_back(std::unique_ptr<reader>(
-        new reader{ key, stream, pending_work(*d_gpu), false, 0 }));
+        new reader{ key, stream, pending_work(*d_gpu, std::move(log)), false, 0 }));
     d_readers.back()->work.restart(position);
 }
 

@@ -76,7 +76,10 @@ public:
     static bool thread_is_device() noexcept;
 
     //! A reader whose work is in \p stream. \throws cuda_error
-    void attach(const void* reader, mem::gpu_stream* stream, std::uint64_t position);
+    void attach(const void* reader,
+                mem::gpu_stream* stream,
+                std::uint64_t position,
+                std::shared_ptr<const kernel_log> log = nullptr);
     //! Its work is done, and it reads no more.
     void detach(const void* reader) noexcept;
     //! From now on what it reads stays, however much it consumes. Its stream waits for

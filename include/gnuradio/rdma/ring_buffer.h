@@ -113,19 +113,6 @@ public:
     //! Changes with every write, by when its items can be read, or a moment earlier. Any
     //! thread, without mutex().
     unsigned writes() const noexcept { return d_writes.load(std::memory_order_acquire); }
-    /*!
-     * \brief Whether the writer is done with all that follows its last write: it has
-     * looked for space since, or said so by set_writer_gone_on(), and takes no lock that
-     * readers need until it has more to do. Any thread, without mutex().
-     */
-    bool writer_has_gone_on() const noexcept
-    {
-        return d_gone_on.load(std::memory_order_acquire) == writes();
-    }
-    void set_writer_gone_on() noexcept
-    {
-        d_gone_on.store(writes(), std::memory_order_release);
-    }
     //! Bytes of one mapping.
     std::uint64_t ring_bytes() const noexcept;
     //! Most items that any reader keeps unread in front of its first one: its history
@@ -157,7 +144,6 @@ private:
     std::uint32_t d_written_round = 0;
     unsigned d_max_preload = 0;
     std::atomic<unsigned> d_writes{ 0 };
-    std::atomic<unsigned> d_gone_on{ 0 }; // the value of d_writes then
     // What the writer's ports held before this ring replaced one of them.
     std::vector<gr::buffer_sptr> d_displaced;
 };
