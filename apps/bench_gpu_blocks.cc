@@ -3,6 +3,7 @@
 #include "bench_gpu_blocks.h"
 
 #include "core/clock.h"
+#include "core/relax.h"
 #include "cuda/bench_kernels.h"
 #include "cuda/device.h"
 #include "cuda/error.h"
@@ -35,9 +36,11 @@ std::shared_ptr<mem::ring_memory> make_ring(mem::gpu& gpu, std::uint64_t unit_by
 // queue does.
 int produce_when_wanted(latency_probe& probe, std::uint32_t& done)
 {
-    while (probe.wanted == done)
+    while (probe.wanted == done) {
         if (probe.ended)
             return gr::block::WORK_DONE;
+        core::relax();
+    }
     ++done;
     probe.produced_ns = core::monotonic_ns();
     return 1;

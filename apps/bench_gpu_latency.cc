@@ -5,6 +5,7 @@
 #include "bench_gpu_blocks.h"
 #include "bench_measure.h"
 #include "core/clock.h"
+#include "core/relax.h"
 #include "cuda/device.h"
 #include "cuda/error.h"
 #include "cuda/probe_kernel.h"
@@ -30,9 +31,11 @@ double microseconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-3; }
 std::int64_t await_flag(const latency_probe& probe, std::uint32_t n)
 {
     const auto patience = core::monotonic_ns() + patience_ns;
-    while (probe.flag() != n)
+    while (probe.flag() != n) {
         if (core::monotonic_ns() >= patience)
             return 0;
+        core::relax();
+    }
     return core::monotonic_ns();
 }
 
