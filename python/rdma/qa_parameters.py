@@ -172,6 +172,20 @@ class wrong_parameters(unittest.TestCase):
                     make(**given)
                 self.assertIn(expected, str(raised.exception))
 
+    def test_text_that_is_none_is_named(self):
+        for make in BLOCKS:
+            names = re.findall(r"(\w+): str = ", make.__init__.__doc__)
+            self.assertGreater(len(names), 1)
+            if make is rdma.spectrometer:
+                names.append("window")
+            for name in names:
+                for text, why in (("\ud800", "lone surrogates"), ("127.5.2.1\0", "NUL")):
+                    with self.subTest(block=make.__name__, parameter=name, why=why):
+                        with self.assertRaises(ValueError) as raised:
+                            make(**{name: text})
+                        self.assertIn("%s=%r" % (name, text), str(raised.exception))
+                        self.assertIn(why, str(raised.exception))
+
     def test_positional_and_unknown_arguments_are_refused(self):
         for arguments, given in ((("sc16",), {}), ((), dict(message_size=3))):
             with self.assertRaises(TypeError) as raised:

@@ -68,6 +68,25 @@ wrong_type(const py::object& value, const char* name, const char* needed)
         known);
 }
 
+//! The text in UTF-8. \throws config_error a str that has none, or that C would cut at a
+//! NUL
+std::string utf8_of(const py::object& value, const char* name)
+{
+    Py_ssize_t bytes = 0;
+    const char* const text = PyUnicode_AsUTF8AndSize(value.ptr(), &bytes);
+    if (!text) {
+        PyErr_Clear();
+        throw config_error(
+            shown(value, name) +
+            " has lone surrogates, which are no characters; give text that "
+            "can be encoded as UTF-8");
+    }
+    std::string out(text, static_cast<std::size_t>(bytes));
+    if (out.find('\0') != out.npos)
+        throw config_error(shown(value, name) + " has a NUL character; give it without");
+    return out;
+}
+
 //! value.__index__(), or a null object. bool has one too; callers say what they make of
 //! it.
 py::object index_of(const py::object& value)
@@ -120,7 +139,7 @@ std::string text_of(const str_argument& given, const char* name)
 {
     if (!py::isinstance<py::str>(given.value))
         wrong_type(given.value, name, "a str");
-    return given.value.cast<std::string>();
+    return utf8_of(given.value, name);
 }
 
 bool flag_of(const bool_argument& given, const char* name)
@@ -139,7 +158,7 @@ bool flag_of(const bool_argument& given, const char* name)
 fft::window::win_type window_of(const py::object& given, const char* name)
 {
     if (py::isinstance<py::str>(given)) {
-        auto text = given.cast<std::string>();
+        auto text = utf8_of(given, name);
         std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) {
             return static_cast<char>(std::tolower(c));
         });

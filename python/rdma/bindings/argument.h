@@ -51,7 +51,7 @@ T number_of(const int_argument& given, const char* name)
 
 //! Anything with __float__ or __index__. \throws type_error otherwise
 double real_of(const float_argument& given, const char* name);
-//! \throws type_error no str
+//! In UTF-8. \throws type_error no str; config_error lone surrogates, or a NUL
 std::string text_of(const str_argument& given, const char* name);
 //! A bool, 0 or 1, NumPy's too. \throws type_error otherwise
 bool flag_of(const bool_argument& given, const char* name);
