@@ -9,6 +9,7 @@
 #include "readers.h"
 #include "ring_client.h"
 #include "ring_device.h"
+#include "spinning_mutex.h"
 
 #include <gnuradio/block.h>
 #include <gnuradio/block_detail.h>
@@ -16,8 +17,6 @@
 #include <gnuradio/rdma/device_block.h>
 #include <gnuradio/rdma/error.h>
 #include <gnuradio/rdma/ring_buffer.h>
-
-#include <pthread.h>
 
 #include <algorithm>
 #include <string>
@@ -31,25 +30,6 @@ namespace {
 constexpr std::uint64_t default_ring_bytes = 256 * 1024;
 // Enough for a GPU to be worth a launch.
 constexpr std::uint64_t default_gpu_ring_bytes = 8 << 20;
-
-// A reader and its writer meet at the buffer's mutex after each write. Each holds it for
-// a fraction of a microsecond; who sleeps for it, as GNU Radio's mutexes have it, is back
-// after twenty. Before anybody has it.
-void have_it_spin_first(gr::thread::mutex& mutex)
-{
-#ifdef __GLIBC__
-    pthread_mutexattr_t attributes;
-    if (pthread_mutexattr_init(&attributes) != 0)
-        return;
-    if (pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP) == 0) {
-        pthread_mutex_destroy(mutex.native_handle());
-        pthread_mutex_init(mutex.native_handle(), &attributes);
-    }
-    pthread_mutexattr_destroy(&attributes);
-#else
-    (void)mutex;
-#endif
-}
 
 // GNU Radio does not say which port it makes a buffer for, so the tightest limit counts.
 // After the first start every port has one: the size that it got.
