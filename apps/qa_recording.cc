@@ -39,6 +39,16 @@ const std::string cu8_global =
     "\"core:datatype\": \"cu8\", \"core:sample_rate\": 2000000.0, \"core:version\": "
     "\"1.0.0\"";
 
+std::string capture(const std::string& more)
+{
+    return meta(cu8_global, "[{\"core:sample_start\": 0, " + more + "}]");
+}
+
+std::string annotation(const std::string& all)
+{
+    return "{\"global\": {" + cu8_global + "}, \"annotations\": [{" + all + "}]}";
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_raw_file_is_mapped_as_it_stands)
@@ -134,20 +144,65 @@ BOOST_AUTO_TEST_CASE(metadata_that_cannot_be_used_are_refused_by_name)
 {
     const std::pair<std::string, const char*> bad[] = {
         { "{", "no valid SigMF metadata" },
-        { "[]", "no object 'global'" },
-        { "{\"global\": 3}", "no object 'global'" },
-        { meta(""), "no core:datatype" },
-        { meta("\"core:datatype\": 8"), "no core:datatype" },
-        { meta("\"core:datatype\": \"cf64_le\""), "'cf64_le' is not read here" },
-        { meta("\"core:datatype\": \"ci16_be\""), "cf32_le" },
-        { meta(cu8_global + ", \"core:num_channels\": 2"), "core:num_channels is 2" },
-        { meta(cu8_global + ", \"core:trailing_bytes\": 8"), "non-conforming" },
-        { meta("\"core:datatype\": \"cu8\", \"core:sample_rate\": -1"), "sample_rate" },
-        { meta("\"core:datatype\": \"cu8\", \"core:sample_rate\": \"2M\""),
-          "type must be" },
-        { meta(cu8_global, "[{\"core:frequency\": 1}]"), "core:sample_start" },
-        { meta(cu8_global, "[{\"core:sample_start\": 0, \"core:header_bytes\": 4}]"),
-          "header_bytes" },
+        { "[]", "the metadata=[] is wrong: give an object" },
+        { "{}", "the metadata has no global: give an object" },
+        { "{\"global\": 3}", "global=3 is wrong: give an object" },
+        { meta(""), "global has no core:datatype: give \"cu8\", " },
+        { meta("\"core:datatype\": 8"),
+          "core:datatype=8 in global is wrong: give \"cu8\"" },
+        { meta("\"core:datatype\": \"cf64_le\""), "core:datatype=\"cf64_le\" in global" },
+        { meta("\"core:datatype\": \"ci16_be\""), "\"cf32_le\"" },
+        { meta(cu8_global + ", \"core:num_channels\": 2"),
+          "core:num_channels=2 in global is wrong: give 1" },
+        { meta(cu8_global + ", \"core:num_channels\": 0"),
+          "core:num_channels=0 in global" },
+        { meta(cu8_global + ", \"core:num_channels\": \"1\""),
+          "core:num_channels=\"1\" in global is wrong: give 1" },
+        { meta(cu8_global + ", \"core:trailing_bytes\": 8"), "core:trailing_bytes=8 in" },
+        { meta(cu8_global + ", \"core:trailing_bytes\": []"),
+          "core:trailing_bytes=[] in" },
+        { meta(cu8_global + ", \"core:dataset\": \"a.bin\""),
+          "core:dataset=\"a.bin\" in" },
+        { meta(cu8_global + ", \"core:description\": [1]"),
+          "core:description=[1] in global is wrong: give a string" },
+        { meta("\"core:datatype\": \"cu8\", \"core:sample_rate\": -1"),
+          "core:sample_rate=-1 in global is wrong: give a number of samples per second" },
+        { meta("\"core:datatype\": \"cu8\", \"core:sample_rate\": \"fast\""),
+          "core:sample_rate=\"fast\" in global is wrong: give a number of samples per" },
+        { meta("\"core:datatype\": \"cu8\", \"core:sample_rate\": null"),
+          "core:sample_rate=null in global" },
+        { meta("\"core:datatype\": \"cu8\", \"core:sample_rate\": true"),
+          "core:sample_rate=true in global" },
+        { meta(cu8_global, "{}"), "captures={} in the metadata is wrong: give an array" },
+        { meta(cu8_global, "[7]"), "captures[0]=7 is wrong: give an object" },
+        { meta(cu8_global, "[{\"core:frequency\": 1}]"),
+          "captures[0] has no core:sample_start: give the number of a sample" },
+        { meta(cu8_global, "[{\"core:sample_start\": -4}]"),
+          "core:sample_start=-4 in captures[0] is wrong: give the number of a sample" },
+        { meta(cu8_global, "[{\"core:sample_start\": 0.5}]"),
+          "core:sample_start=0.5 in" },
+        { meta(cu8_global, "[{\"core:sample_start\": 1e300}]"),
+          "core:sample_start=1e+300" },
+        { meta(cu8_global,
+               "[{\"core:sample_start\": 0}, {\"core:sample_start\": \"0\"}]"),
+          "core:sample_start=\"0\" in captures[1]" },
+        { capture("\"core:header_bytes\": 4"),
+          "core:header_bytes=4 in captures[0] is wrong: give 0 bytes, or leave it out" },
+        { capture("\"core:header_bytes\": {}"), "core:header_bytes={} in captures[0]" },
+        { capture("\"core:frequency\": \"1090M\""),
+          "core:frequency=\"1090M\" in captures[0] is wrong: give a number of Hz" },
+        { capture("\"core:datetime\": 2026"),
+          "core:datetime=2026 in captures[0] is wrong: give a string such as \"2026-" },
+        { "{\"global\": {" + cu8_global + "}, \"annotations\": \"none\"}",
+          "annotations=\"none\" in the metadata is wrong: give an array" },
+        { annotation("\"core:label\": 1"),
+          "annotations[0] has no core:sample_start: give the number" },
+        { annotation("\"core:sample_start\": []"),
+          "core:sample_start=[] in annotations[0]" },
+        { annotation("\"core:sample_start\": 1, \"core:label\": 1"),
+          "core:label=1 in annotations[0] is wrong: give a string" },
+        { annotation("\"core:sample_start\": 1, \"core:comment\": false"),
+          "core:comment=false in annotations[0] is wrong: give a string" },
     };
     for (const auto& one : bad) {
         const std::string said =
@@ -157,6 +212,17 @@ BOOST_AUTO_TEST_CASE(metadata_that_cannot_be_used_are_refused_by_name)
             BOOST_TEST(has(said, "x.sigmf-meta"));
             BOOST_TEST(has(said, one.second));
         }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(whole_numbers_may_be_written_with_a_point_or_an_exponent)
+{
+    for (const char* number : { "3000000", "3000000.0", "3e6" }) {
+        const auto m = parse_sigmf(
+            meta(cu8_global, "[{\"core:sample_start\": " + std::string(number) + "}]"),
+            "x");
+        BOOST_REQUIRE(m.captures.size() == 1u);
+        BOOST_TEST(m.captures[0].sample_start == 3000000u);
     }
 }
 

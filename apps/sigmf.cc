@@ -43,42 +43,145 @@ constexpr datatype datatypes[] = {
     throw run_error("'" + path + "': " + why);
 }
 
-core::sample_type parse_datatype(const json& global, const std::string& path)
+//! One object of the metadata, whose fields are looked at by key.
+class fields
 {
-    if (!global.contains("core:datatype") || !global["core:datatype"].is_string())
-        refuse(path, "global has no core:datatype");
-    const auto name = global["core:datatype"].get<std::string>();
+public:
+    //! \param where "global", "captures[0]" \throws run_error \p from is no object
+    fields(const json& from, std::string where, const std::string& path)
+        : d_from(from), d_where(std::move(where)), d_path(path)
+    {
+        if (!from.is_object())
+            refuse(path,
+                   d_where + "=" + shown(from) + " is wrong: give an object, {...}");
+    }
+    bool has(const char* key) const { return d_from.contains(key); }
+    const json& at(const char* key, const char* right) const
+    {
+        if (!has(key))
+            refuse(d_path, d_where + " has no " + key + ": give " + right);
+        return d_from.at(key);
+    }
+    [[noreturn]] void wrong(const char* key, const std::string& right) const
+    {
+        refuse(d_path,
+               std::string(key) + "=" + shown(d_from.at(key)) + " in " + d_where +
+                   " is wrong: give " + right);
+    }
+    //! \return 0 if the key is absent
+    double number(const char* key, double least, const char* right) const
+    {
+        if (!has(key))
+            return 0;
+        const json& value = d_from.at(key);
+        if (!value.is_number() || !(value.get<double>() >= least))
+            wrong(key, right);
+        return value.get<double>();
+    }
+    //! Such as 3, or 3.0 and 3e0, which some writers have. \return 0 if the key is absent
+    std::uint64_t whole(const char* key, const char* right) const
+    {
+        constexpr double exact = 9007199254740992; // beyond, a double is not every number
+        if (!has(key))
+            return 0;
+        const json& value = d_from.at(key);
+        if (value.is_number_unsigned())
+            return value.get<std::uint64_t>();
+        const double real = value.is_number_float() ? value.get<double>() : -1;
+        if (!(real >= 0 && real <= exact && real == std::floor(real)))
+            wrong(key, right);
+        return static_cast<std::uint64_t>(real);
+    }
+    //! \return "" if the key is absent
+    std::string text(const char* key, const char* right) const
+    {
+        if (!has(key))
+            return {};
+        if (!d_from.at(key).is_string())
+            wrong(key, right);
+        return d_from.at(key).get<std::string>();
+    }
+
+private:
+    static std::string shown(const json& value)
+    {
+        constexpr std::size_t most = 60;
+        const std::string all = value.dump(-1, ' ', true);
+        return all.size() <= most ? all : all.substr(0, most) + "...";
+    }
+
+    const json& d_from;
+    const std::string d_where;
+    const std::string& d_path;
+};
+
+constexpr const char* sample_number = "the number of a sample, 0 or more";
+
+core::sample_type parse_datatype(const fields& global)
+{
+    constexpr const char* key = "core:datatype";
+    const std::string right = "\"cu8\", \"ci8\", \"ci16_le\", \"cf32_le\", \"ri8\" or "
+                              "\"ru8\", which are read here";
+    global.at(key, right.c_str());
+    const std::string name = global.text(key, right.c_str());
     for (const auto& known : datatypes)
         if (name == known.name)
             return known.sample;
-    refuse(path,
-           "core:datatype '" + name +
-               "' is not read here; cu8, ci8, ci16_le, cf32_le, ri8 and ru8 are");
+    global.wrong(key, right);
 }
 
 // Data that is not one plain run of samples from byte 0 to the end.
-void refuse_unread_features(const json& global, const std::string& path)
+void refuse_unread_features(const fields& global)
 {
-    if (global.value("core:num_channels", 1) != 1)
-        refuse(path,
-               "core:num_channels is " +
-                   std::to_string(global["core:num_channels"].get<int>()) +
-                   "; only recordings of one channel are read");
-    if (global.value("core:trailing_bytes", 0) != 0 || global.contains("core:dataset"))
-        refuse(
-            path,
-            "a non-conforming dataset (core:dataset, core:trailing_bytes) is not read");
+    constexpr const char* key = "core:num_channels";
+    constexpr const char* one = "1: only recordings of one channel are read";
+    if (global.has(key) && global.whole(key, one) != 1)
+        global.wrong(key, one);
+    constexpr const char* none =
+        "0 bytes, or leave it out: a non-conforming dataset is not read";
+    if (global.whole("core:trailing_bytes", none) != 0)
+        global.wrong("core:trailing_bytes", none);
+    if (global.has("core:dataset"))
+        global.wrong("core:dataset", "no such key: a non-conforming dataset is not read");
 }
 
-sigmf_capture parse_capture(const json& from, const std::string& path)
+sigmf_capture parse_capture(const fields& from)
 {
+    constexpr const char* no_header =
+        "0 bytes, or leave it out: captures with headers are not read";
+    if (from.whole("core:header_bytes", no_header) != 0)
+        from.wrong("core:header_bytes", no_header);
     sigmf_capture capture;
-    if (from.value("core:header_bytes", 0) != 0)
-        refuse(path, "captures with core:header_bytes are not read");
-    capture.sample_start = from.at("core:sample_start").get<std::uint64_t>();
-    capture.freq = from.value("core:frequency", 0.0);
-    capture.datetime = from.value("core:datetime", std::string());
+    from.at("core:sample_start", sample_number);
+    capture.sample_start = from.whole("core:sample_start", sample_number);
+    capture.freq =
+        from.number("core:frequency", -HUGE_VAL, "a number of Hz, such as 1.09e9");
+    capture.datetime =
+        from.text("core:datetime", "a string such as \"2026-01-31T12:00:00.5Z\"");
     return capture;
+}
+
+sigmf_annotation parse_annotation(const fields& from)
+{
+    sigmf_annotation annotation;
+    from.at("core:sample_start", sample_number);
+    annotation.sample_start = from.whole("core:sample_start", sample_number);
+    annotation.label = from.text("core:label", "a string, a short name");
+    annotation.comment = from.text("core:comment", "a string");
+    return annotation;
+}
+
+// read(fields) of each object in the array under \p key, if there is one.
+template <typename Read>
+void each(const json& all, const char* key, const std::string& path, Read read)
+{
+    if (!all.contains(key))
+        return;
+    if (!all.at(key).is_array())
+        fields(all, "the metadata", path).wrong(key, "an array of objects, [{...}, ...]");
+    std::size_t i = 0;
+    for (const auto& one : all.at(key))
+        read(fields(one, std::string(key) + "[" + std::to_string(i++) + "]", path));
 }
 
 } // namespace
@@ -102,22 +205,21 @@ sigmf_metadata parse_sigmf(const std::string& text, const std::string& path)
     sigmf_metadata metadata;
     try {
         const json all = json::parse(text);
-        if (!all.is_object() || !all.contains("global") || !all["global"].is_object())
-            refuse(path, "no SigMF metadata: there is no object 'global'");
-        const json& global = all["global"];
-        refuse_unread_features(global, path);
-        metadata.sample = parse_datatype(global, path);
-        metadata.rate = global.value("core:sample_rate", 0.0);
-        if (!(metadata.rate >= 0) || !std::isfinite(metadata.rate))
-            refuse(path, "core:sample_rate is no positive number");
-        metadata.description = global.value("core:description", std::string());
-        for (const auto& one : all.value("captures", json::array()))
-            metadata.captures.push_back(parse_capture(one, path));
-        for (const auto& one : all.value("annotations", json::array()))
-            metadata.annotations.push_back(
-                { one.at("core:sample_start").get<std::uint64_t>(),
-                  one.value("core:label", std::string()),
-                  one.value("core:comment", std::string()) });
+        const fields top(all, "the metadata", path);
+        const fields global(top.at("global", "an object, {...}"), "global", path);
+        refuse_unread_features(global);
+        metadata.sample = parse_datatype(global);
+        metadata.rate = global.number("core:sample_rate",
+                                      0,
+                                      "a number of samples per second, such as "
+                                      "2000000.0, or leave it out");
+        metadata.description = global.text("core:description", "a string");
+        each(all, "captures", path, [&](const fields& one) {
+            metadata.captures.push_back(parse_capture(one));
+        });
+        each(all, "annotations", path, [&](const fields& one) {
+            metadata.annotations.push_back(parse_annotation(one));
+        });
     } catch (const json::exception& e) {
         refuse(path, std::string("no valid SigMF metadata: ") + e.what());
     }

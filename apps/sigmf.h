@@ -50,8 +50,9 @@ struct sigmf_paths {
     std::string data;
 };
 
-//! \param path names the file in errors \throws run_error not JSON, a field missing or of
-//! the wrong kind, a data type or a feature that this program does not read
+//! \param path names the file in errors \throws run_error not JSON; a field missing or of
+//! the wrong kind, a data type or a feature that this program does not read, by key, with
+//! the value, where it stands, and what would be right
 sigmf_metadata parse_sigmf(const std::string& json, const std::string& path);
 
 //! The metadata as indented JSON, a newline at its end.
