@@ -5,7 +5,7 @@
 #include "block_checks.h"
 #include "convert_checks.h"
 #include "dsp/convert.h"
-#include "mem/gpu.h"
+#include "gpu_choice.h"
 #ifdef RDMA_HAVE_CUDA
 #include "convert_device.h"
 #endif
@@ -21,7 +21,7 @@ convert::sptr convert::make(const convert_config& config)
     // A wrong parameter is told before a GPU is looked for.
     convert_input_bytes(config);
     check_wait(config.wait, config.memory);
-    const bool on_gpu = mem::choose_gpu(config.memory) != nullptr;
+    const bool on_gpu = choose_gpu(config.memory).gpu != nullptr;
 #ifdef RDMA_HAVE_CUDA
     if (on_gpu)
         return gnuradio::make_block_sptr<convert_device>(config);

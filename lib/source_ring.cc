@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "source_ring.h"
 
+#include "gpu_choice.h"
 #include "mem/pinned_mirror.h"
 #include "source_checks.h"
 
@@ -12,22 +13,25 @@ namespace rdma {
 
 namespace {
 
-std::shared_ptr<mem::gpu> gpu_of(const source_config& c)
+gpu_choice choice_of(const source_config& c)
 {
-    const std::string& memory = c.memory;
-    std::string reason;
-    auto gpu = mem::choose_gpu(memory, &reason);
-    if (!gpu && c.route != "auto")
-        throw config_error("route=" + c.route +
-                           ": there is no GPU that a ring could be made on: " + reason);
-    return gpu;
+    gpu_choice choice = choose_gpu(c.memory);
+    if (!choice.gpu && c.route != "auto")
+        throw config_error(
+            "route=" + c.route +
+            ": there is no GPU that a ring could be made on: " + choice.reason);
+    return choice;
 }
 
 } // namespace
 
 source_ring::source_ring(const source_config& config)
-    : d_config(config), d_forced(route_setting(config)), d_gpu(gpu_of(config))
+    : d_config(config), d_forced(route_setting(config))
 {
+    const gpu_choice choice = choice_of(config);
+    d_gpu = choice.gpu;
+    if (choice.lacks_code)
+        d_text += ", since " + choice.reason;
 }
 
 bool source_ring::make(std::uint64_t slots, mem::registrar* nic)

@@ -3,7 +3,7 @@
 #include "spectrometer_impl.h"
 
 #include "block_checks.h"
-#include "mem/gpu.h"
+#include "gpu_choice.h"
 #include "spectrometer_checks.h"
 #ifdef RDMA_HAVE_CUDA
 #include "spectrometer_device.h"
@@ -21,7 +21,7 @@ spectrometer::sptr spectrometer::make(const spectrometer_config& config)
     item_bytes(config);
     spectrum_config(config);
     check_wait(config.wait, config.memory);
-    const bool on_gpu = mem::choose_gpu(config.memory) != nullptr;
+    const bool on_gpu = choose_gpu(config.memory).gpu != nullptr;
 #ifdef RDMA_HAVE_CUDA
     if (on_gpu)
         return gnuradio::make_block_sptr<spectrometer_device>(config);

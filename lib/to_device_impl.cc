@@ -5,6 +5,7 @@
 #include "block_checks.h"
 #include "copy_parts.h"
 #include "core/sample.h"
+#include "gpu_choice.h"
 #include "host_copy.h"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ int bytes_of(const to_device_config& config)
 to_device::sptr to_device::make(const to_device_config& config)
 {
     const int bytes = bytes_of(config);
-    auto gpu = mem::choose_gpu(config.memory);
+    auto gpu = choose_gpu(config.memory).gpu;
     if (!gpu)
         return gnuradio::make_block_sptr<host_copy<to_device>>("rdma_to_device", bytes);
     return gnuradio::make_block_sptr<to_device_impl>(config, std::move(gpu));

@@ -5,6 +5,7 @@
 #include "block_checks.h"
 #include "copy_parts.h"
 #include "core/sample.h"
+#include "gpu_choice.h"
 #include "host_copy.h"
 #include "readers.h"
 
@@ -28,7 +29,7 @@ to_host::sptr to_host::make(const to_host_config& config)
 {
     const int bytes = bytes_of(config);
     check_wait(config.wait, config.memory);
-    if (!mem::choose_gpu(config.memory))
+    if (!choose_gpu(config.memory).gpu)
         return gnuradio::make_block_sptr<host_copy<to_host>>("rdma_to_host", bytes);
     return gnuradio::make_block_sptr<to_host_impl>(config);
 }
