@@ -3,7 +3,7 @@
 # Sourced by demo.sh, test.sh and .ci/run: install what the build needs, configure, build.
 #
 #   RDMA_BUILD_DIR    build folder, default build/ in the tree
-#   RDMA_CMAKE_ARGS   more words for cmake; a change configures again
+#   RDMA_CMAKE_ARGS   more words for cmake; others than last time configure from scratch
 
 RDMA_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 RDMA_BUILD_DIR=$(realpath -m "${RDMA_BUILD_DIR:-$RDMA_ROOT/build}")
@@ -80,19 +80,37 @@ build_jobs() {
     echo $((cpus < memory ? cpus : memory))
 }
 
+# build_folder: there, and ours to write to
+build_folder() {
+    local file
+    mkdir -p "$RDMA_BUILD_DIR" 2>/dev/null || true
+    [ -d "$RDMA_BUILD_DIR" ] || die "RDMA_BUILD_DIR=$RDMA_BUILD_DIR is no folder, and none can be" \
+        "made there; name one that $(id -un) may write to"
+    for file in "$RDMA_BUILD_DIR" "$RDMA_BUILD_DIR"/{lock,CMakeCache.txt,configure.log}; do
+        [ ! -e "$file" ] || [ -w "$file" ] || die "$(id -un) may not write to $file: remove what" \
+            "another user has built there, or name another folder in RDMA_BUILD_DIR"
+    done
+}
+
 # Again only when the words changed; ninja itself sees changed CMake files.
 configure() {
-    local words="${RDMA_CMAKE_ARGS:-}" cache=$RDMA_BUILD_DIR/CMakeCache.txt generator=()
-    mkdir -p "$RDMA_BUILD_DIR"
+    local words="${RDMA_CMAKE_ARGS:-}" cache=$RDMA_BUILD_DIR/CMakeCache.txt generator=() file
+    local made=$RDMA_BUILD_DIR/configured-with tried=$RDMA_BUILD_DIR/configuring-with
+    build_folder
     if [ -e "$cache" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$RDMA_ROOT" "$cache"; then
         rm -rf "$cache" "$RDMA_BUILD_DIR/CMakeFiles" # a copied tree
     fi
-    [ -e "$cache" ] || generator=(-G Ninja)
-    if [ -e "$cache" ] && [ -e "$RDMA_BUILD_DIR/configured-with" ] &&
-        [ "$words" = "$(cat "$RDMA_BUILD_DIR/configured-with")" ]; then
+    if [ -e "$cache" ] && [ -e "$made" ] && [ "$words" = "$(cat "$made")" ]; then
         return 0
     fi
-    rm -f "$RDMA_BUILD_DIR/configured-with"
+    # A word that is not said any more would live on in the cache.
+    for file in "$made" "$tried"; do
+        [ ! -e "$file" ] || [ "$words" = "$(cat "$file")" ] ||
+            rm -rf "$cache" "$RDMA_BUILD_DIR/CMakeFiles"
+    done
+    [ -e "$cache" ] || generator=(-G Ninja)
+    rm -f "$made"
+    echo "$words" >"$tried"
     # shellcheck disable=SC2086  # RDMA_CMAKE_ARGS is words on purpose
     if ! cmake -S "$RDMA_ROOT" -B "$RDMA_BUILD_DIR" "${generator[@]}" ${RDMA_CMAKE_ARGS:-} \
         >"$RDMA_BUILD_DIR/configure.log" 2>&1; then
@@ -100,14 +118,14 @@ configure() {
         die "cmake failed; all of its output: $RDMA_BUILD_DIR/configure.log"
     fi
     grep -E '^-- (Python: |CUDA compiler: )' "$RDMA_BUILD_DIR/configure.log" || true
-    echo "$words" >"$RDMA_BUILD_DIR/configured-with"
+    mv "$tried" "$made"
 }
 
 # configure_and_build [TARGET ...]: one script at a time in one build folder
 configure_and_build() {
     local targets=()
     [ $# -eq 0 ] || targets=(--target "$@")
-    mkdir -p "$RDMA_BUILD_DIR"
+    build_folder
     exec 9>"$RDMA_BUILD_DIR/lock"
     flock 9
     configure

@@ -66,6 +66,23 @@ expect "again after one that failed" "$(configured 0 "")" 1
 expect "not again when nothing changed" "$(configured 0 "")" 0
 expect "again with other words" "$(configured 1 "-DENABLE_CUDA=OFF")" 1
 expect "and again when these failed" "$(configured 0 "-DENABLE_CUDA=OFF")" 1
+# A word that is not said any more is not in the cache any more, whether it went well or not.
+expect "fewer words, from scratch" "$(configured 1 ""; cat "$work/cmake")" "1*-B $work/build -G Ninja"
+expect "the same that failed: not from scratch" "$(configured 1 ""; cat "$work/cmake")" \
+    "1*-B $work/build"
+expect "others than failed, from scratch" "$(configured 0 "-DA=B"; cat "$work/cmake")" "1*-G Ninja -DA=B"
+rm "$work/build/configured-with"
+expect "a cache of the user's own is kept" "$(configured 0 "-DC=D"; cat "$work/cmake")" \
+    "1*-B $work/build -DC=D"
+: >"$work/file"
+expect "a build folder that is none" "$(RDMA_BUILD_DIR=$work/file common configure_and_build)" \
+    "error: RDMA_BUILD_DIR=$work/file is no folder*may write to"$'\nexit 1'
+if [ "$(id -u)" -ne 0 ]; then # root may write to all
+    chmod 555 "$work/build"
+    expect "another user's build folder" "$(RDMA_BUILD_DIR=$work/build common configure_and_build)" \
+        "error: * may not write to $work/build*RDMA_BUILD_DIR"$'\nexit 1'
+    chmod 755 "$work/build"
+fi
 rm "$work/bin/cmake"
 
 expect "an unknown tier" "$(bash "$here/test.sh" everything 2>&1 || echo "exit $?")" \
