@@ -58,17 +58,21 @@ std::string kernel_board::verdict()
     return d_verdict;
 }
 
-kernel_log::kernel_log(std::shared_ptr<kernel_board> board, const std::string& name)
-    : d_board(std::move(board)), d_name(name)
+kernel_log::kernel_log(std::shared_ptr<kernel_board> board,
+                       const std::string& name,
+                       std::uint32_t rounds)
+    : d_board(std::move(board)), d_name(name), d_begun(rounds)
 {
     const std::lock_guard<std::mutex> lock(d_board->d_mutex);
     auto& logs = d_board->d_logs;
     const auto free = std::find(logs.begin(), logs.end(), nullptr);
-    if (free == logs.end())
+    if (free == logs.end()) {
+        d_blind = true;
         return;
+    }
     *free = this;
     d_done = &d_board->d_page->done[static_cast<std::size_t>(free - logs.begin())];
-    *d_done = 0;
+    *d_done = rounds;
 }
 
 kernel_log::~kernel_log()
@@ -105,7 +109,7 @@ void kernel_log::begin(const std::uint32_t* needs) noexcept
 
 int kernel_log::end(mem::gpu_stream& stream) noexcept
 {
-    if (!d_done || d_blind)
+    if (d_blind)
         return 0;
     const int code = stream.write(reinterpret_cast<std::uintptr_t>(d_done), d_begun);
     if (code != mem::gpu_not_supported)

@@ -73,7 +73,10 @@ class kernel_log
 {
 public:
     //! \param name the block's, for verdict()
-    kernel_log(std::shared_ptr<kernel_board> board, const std::string& name);
+    //! \param rounds so many have been begun and done
+    kernel_log(std::shared_ptr<kernel_board> board,
+               const std::string& name,
+               std::uint32_t rounds = 0);
     ~kernel_log();
     kernel_log(const kernel_log&) = delete;
     kernel_log& operator=(const kernel_log&) = delete;
@@ -91,10 +94,11 @@ public:
     //! Rounds that have begun, modulo 2^32.
     std::uint32_t begun() const noexcept { return d_begun; }
     //! Whether the GPU has told that it has done \p round, and all before it. Never of
-    //! one that is not done.
+    //! one that is not done, of the last 2^31.
     bool has_done(std::uint32_t round) const noexcept
     {
-        return d_done && static_cast<std::int32_t>(d_done->load() - round) >= 0;
+        // Where nobody writes the number any more, rounds to come get to lie behind it.
+        return !d_blind && static_cast<std::int32_t>(d_done->load() - round) >= 0;
     }
     //! Rounds that the GPU has done.
     std::uint32_t done() const noexcept;
@@ -110,9 +114,9 @@ private:
 
     const std::shared_ptr<kernel_board> d_board;
     const std::string d_name;
-    std::atomic<std::uint32_t>* d_done = nullptr; // null: nobody knows
-    std::atomic<bool> d_blind{ false };           // the driver cannot write it
-    std::atomic<std::uint32_t> d_begun{ 0 };
+    std::atomic<std::uint32_t>* d_done = nullptr; // null: the page was full
+    std::atomic<bool> d_blind{ false };           // nobody writes it
+    std::atomic<std::uint32_t> d_begun;
     std::vector<std::unique_ptr<input>> d_inputs;
 };
 
