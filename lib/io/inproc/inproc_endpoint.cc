@@ -34,12 +34,10 @@ take(std::deque<T>& queue, std::atomic<std::size_t>& count, T* out, std::size_t 
 
 inproc_endpoint::inproc_endpoint(const endpoint_config& config) : d_config(config)
 {
-    for (const auto& name : { std::make_pair("source", &config.source),
-                              std::make_pair("connect", &config.connect) })
-        if (name.second->empty())
-            throw config_error(
-                std::string(name.first) +
-                " is missing: an inproc endpoint needs its own name and its peer's");
+    if (config.source.empty() || config.connect.empty())
+        throw config_error(
+            std::string(config.source.empty() ? "source" : "connect") +
+            " is missing: an inproc endpoint needs its own name and its peer's");
     if (config.source == config.connect)
         throw config_error("source and connect are both '" + config.source +
                            "'; an inproc endpoint and its peer need two names");
