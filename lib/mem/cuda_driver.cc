@@ -26,23 +26,25 @@ struct loader {
     bool operator()(Function& function, const char* name)
     {
         void* address = nullptr;
+#if CUDART_VERSION >= 12000
         cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
 #if CUDART_VERSION >= 12050
         const cudaError_t code = cudaGetDriverEntryPointByVersion(
             name, &address, api_version, cudaEnableDefault, &found);
-#elif CUDART_VERSION >= 12000
+#else
         const cudaError_t code =
             cudaGetDriverEntryPoint(name, &address, cudaEnableDefault, &found);
+#endif
+        if (found != cudaDriverEntryPointSuccess)
+            address = nullptr;
 #else
         const cudaError_t code =
             cudaGetDriverEntryPoint(name, &address, cudaEnableDefault);
-        if (code == cudaSuccess && address)
-            found = cudaDriverEntryPointSuccess;
 #endif
         if (code != cudaSuccess && error == cudaSuccess)
             error = code;
         cudaGetLastError(); // it would stick to somebody's next call
-        if (code != cudaSuccess || found != cudaDriverEntryPointSuccess)
+        if (code != cudaSuccess)
             address = nullptr;
         function = reinterpret_cast<Function>(address);
         return address != nullptr;

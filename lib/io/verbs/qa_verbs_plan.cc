@@ -168,7 +168,8 @@ BOOST_AUTO_TEST_CASE(the_gid_is_the_interfaces_own_address_as_roce_v2)
 {
     const auto rows = table();
     const auto index = [&](const char* own) {
-        const gid_row& r = choose_gid(rows, wish(own));
+        const gid_wish wanted = wish(own);
+        const gid_row& r = choose_gid(rows, wanted);
         return r.device + "/" + std::to_string(r.entry.port_num) + "/" +
                std::to_string(r.entry.gid_index);
     };
