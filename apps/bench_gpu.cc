@@ -78,7 +78,7 @@ struct bench_gpu {
     bench_gpu(const gpu_options& options, stop_signals& s)
         : o(options),
           signals(s),
-          gpu(mem::open_gpu(o.memory)),
+          gpu(mem::choose_gpu(o.memory)),
           device(gpu->info().ordinal),
           host(device, host_bytes)
     {

@@ -81,7 +81,8 @@ refused 2 "--json and --out='-'" receive "${RX[@]}" --out - --json
 refused 2 "--message-bytes='3'" "${RECEIVE[@]}" --message-bytes 3
 refused 2 "--buffers" "${RECEIVE[@]}" --message-bytes 1GiB --buffers 100000
 refused 2 "--memory='cuda:0'" "${RECEIVE[@]}" --memory cuda:0
-refused 2 "--memory=gpu: auto, host" "${RECEIVE[@]}" --memory gpu
+refused 2 "--memory='cuda:-1' is no GPU's name" "${RECEIVE[@]}" --memory cuda:-1
+refused 2 "--memory='gpu': auto, host" "${RECEIVE[@]}" --memory gpu
 refused 2 "--route='pcie'" "${RECEIVE[@]}" --route pcie
 refused 2 "--route=dmabuf: memory='host'" "${RECEIVE[@]}" --memory host --route dmabuf
 refused 2 "--route=peermem: endpoint='softroce'" "${RECEIVE[@]}" --endpoint softroce --route peermem
@@ -106,7 +107,8 @@ refused 2 "'verbs' is no benchmark: give softroce or gpu" bench verbs
 refused 2 "--rounds='0'" bench softroce --rounds 0
 if "$GR_RDMA" bench gpu --help >/dev/null 2>&1; then
     refused 2 "--samples='1'" bench gpu --samples 1
-    refused 2 "cuda:GPU-00000000" bench gpu --memory cuda:GPU-00000000
+    refused 2 "--memory='cuda:GPU-00000000': " bench gpu --memory cuda:GPU-00000000
+    refused 2 "--memory='cuda:x' is no GPU's name" bench gpu --memory cuda:x
 else
     refused 1 "built without CUDA" bench gpu
 fi

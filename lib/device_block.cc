@@ -102,7 +102,7 @@ std::shared_ptr<mem::gpu> usable_gpu(const std::string& memory)
     std::string reason;
     auto gpu = mem::choose_gpu(memory, &reason);
     if (!gpu)
-        throw config_error("memory=" + memory + ": this block needs a GPU" +
+        throw config_error("memory='" + memory + "': this block needs a GPU" +
                            (reason.empty() ? "" : ": " + reason));
     return gpu;
 }

@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(wrong_parameters_are_refused_with_what_would_be_right)
     c.vlen = 1;
     c.memory = "vram";
     refused(c,
-            "memory=vram: auto, host, or cuda: with a GPU's number, UUID or PCI "
+            "memory='vram': auto, host, or cuda: with a GPU's number, UUID or PCI "
             "address, such as cuda:0");
     c.memory = "cuda:GPU-00000000"; // why, depends on the machine
     BOOST_CHECK_EXCEPTION(convert::make(c), config_error, [](const config_error& e) {

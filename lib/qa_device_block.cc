@@ -247,7 +247,7 @@ BOOST_FIXTURE_TEST_CASE(no_gpu_of_that_name_is_refused_by_the_constructor,
     o.memory = "host";
     BOOST_CHECK_EXCEPTION(
         make<device_recorder>(fake, o), config_error, [](const auto& e) {
-            return has(e.what(), "memory=host") && has(e.what(), "needs a GPU");
+            return has(e.what(), "memory='host'") && has(e.what(), "needs a GPU");
         });
 }
 

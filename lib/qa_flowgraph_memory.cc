@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE(a_gpu_that_maps_nothing_twice_is_told)
     BOOST_CHECK_EXCEPTION(
         make<device_source>(with.fake, on("auto")), config_error, [](const auto& e) {
             const std::string why = e.what();
-            return why.find("memory=auto: this block needs a GPU: cuda:0 (Imitation") ==
+            return why.find("memory='auto': this block needs a GPU: cuda:0 (Imitation") ==
                        0 &&
                    why.find("has no virtual memory management") != std::string::npos;
         });

@@ -192,9 +192,10 @@ BOOST_AUTO_TEST_CASE(wrong_parameters_are_refused_with_what_would_be_right)
             "vlen=0 is no number of samples per item; use 1 to 536870911");
     refused(with([](config& c) { c.vlen = 1ULL << 40; }),
             "vlen=1099511627776 is no number of samples per item; use 1 to 536870911");
-    refused(with([](config& c) { c.memory = "gpu"; }),
-            "memory=gpu: auto, host, or cuda: with a GPU's number, UUID or PCI address, "
-            "such as cuda:0");
+    refused(
+        with([](config& c) { c.memory = "gpu"; }),
+        "memory='gpu': auto, host, or cuda: with a GPU's number, UUID or PCI address, "
+        "such as cuda:0");
     BOOST_CHECK_EXCEPTION( // why, depends on the machine
         spectrometer::make(with([](config& c) { c.memory = "cuda:GPU-00000000"; })),
         config_error,

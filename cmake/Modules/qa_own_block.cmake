@@ -62,7 +62,7 @@ step("Generating done"
 step("" ${CMAKE_COMMAND} --build build)
 
 set(ANY_RESULT ON)
-set(no_gpu "memory=auto: this block needs a GPU: ")
+set(no_gpu "memory='auto': this block needs a GPU: ")
 step("1000000 of 1000000 samples right, on cuda:0|^${no_gpu}" build/example)
 if(PYTHON)
     set(ENV{PYTHONPATH} "${prefix}/${PYTHON_DIR}:${code}/build")

@@ -34,15 +34,15 @@ class own_block(unittest.TestCase):
         self.assertIn("ended its stream", rdma.device_block.failure.__doc__)
 
     def test_our_exceptions_come_out_of_its_constructor(self):
-        with self.assertRaisesRegex(ValueError, "memory=host: this block needs a GPU"):
+        with self.assertRaisesRegex(ValueError, "memory='host': this block needs a GPU"):
             scale(factor=0.5, memory="host")
-        with self.assertRaisesRegex(ValueError, "memory=gpu7: auto, host, or cuda:"):
+        with self.assertRaisesRegex(ValueError, "memory='gpu7': auto, host, or cuda:"):
             scale(factor=0.5, memory="gpu7")
 
     def test_tells_its_gpu_or_why_there_is_none(self):
         block, why = make()
         if block is None:
-            self.assertRegex(why, "memory=auto: this block needs a GPU: .+")
+            self.assertRegex(why, "memory='auto': this block needs a GPU: .+")
         else:
             self.assertEqual(block.device(), "cuda:0")
             self.assertEqual(block.failure(), "")

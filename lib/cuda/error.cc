@@ -55,13 +55,13 @@ std::string advice(int code, const machine_facts& facts)
     case cudaErrorInsufficientDriver: // also where there is no driver at all
         if (facts.driver_version == 0)
             return "there is no NVIDIA driver here: install one that supports CUDA " +
-                   toolkit + " or later, or use memory=host";
+                   toolkit + " or later, or use memory='host'";
         return "the NVIDIA driver supports CUDA " + version_text(facts.driver_version) +
                ", this build needs " + toolkit +
                ": update the driver, or build with that toolkit or an older one";
     case cudaErrorNoDevice:
         return "the NVIDIA driver sees no GPU: look at nvidia-smi and "
-               "CUDA_VISIBLE_DEVICES, or use memory=host";
+               "CUDA_VISIBLE_DEVICES, or use memory='host'";
     case cudaErrorStubLibrary:
         return "the libcuda.so.1 that was loaded is the toolkit's stub for linking: take "
                "the toolkit's stubs folder out of LD_LIBRARY_PATH";

@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(no_driver_and_an_old_one_are_told_apart)
 {
     const std::string none = advice(cudaErrorInsufficientDriver, facts(0));
     BOOST_TEST(contains(none, "there is no NVIDIA driver"));
-    BOOST_TEST(contains(none, "memory=host"));
+    BOOST_TEST(contains(none, "memory='host'"));
     const std::string old = advice(cudaErrorInsufficientDriver, facts(12040));
     BOOST_TEST(contains(old, "supports CUDA 12.4, this build needs 13.0"));
     BOOST_TEST(contains(old, "update the driver"));

@@ -49,7 +49,7 @@ cuda_ring::cuda_ring(std::shared_ptr<cuda_gpu> gpu, const gpu_ring_config& confi
     if (!info.vmm)
         throw config_error(info.describe() +
                            " has no virtual memory management, which a ring needs to be "
-                           "mapped twice; use another GPU or memory=host");
+                           "mapped twice; use another GPU or memory='host'");
     const CUmemAllocationProp prop = allocation_of(info);
     std::size_t granule = 0;
     check_cuda(d_gpu->api(),
@@ -197,7 +197,7 @@ pinned_ring::pinned_ring(std::shared_ptr<cuda_gpu> gpu, const gpu_ring_config& c
     if (there != r.address)
         throw config_error(what +
                            ": this GPU sees host memory at other addresses than the "
-                           "CPU; use memory=host");
+                           "CPU; use memory='host'");
 }
 
 region pinned_ring::first_mapping() const noexcept

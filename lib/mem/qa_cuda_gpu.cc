@@ -105,8 +105,52 @@ BOOST_FIXTURE_TEST_CASE(memory_is_auto_host_or_a_gpu, fixture)
     BOOST_TEST(choose_gpu("cuda:1")->info().ordinal == 1);
     for (const char* memory : { "", "gpu", "cuda", "HOST", "device" })
         BOOST_CHECK_EXCEPTION(choose_gpu(memory), config_error, [&](const auto& e) {
-            return has(e.what(), std::string("memory=") + memory) &&
+            return has(e.what(), "memory='" + std::string(memory) + "': ") &&
                    has(e.what(), "auto, host");
+        });
+}
+
+// Not even a driver is needed to know these.
+BOOST_AUTO_TEST_CASE(a_name_that_no_gpu_can_have_is_refused_for_its_form)
+{
+    for (const char* memory : { "cuda:",
+                                "cuda:-1",
+                                "cuda:x",
+                                "cuda: 0",
+                                "cuda:0 ",
+                                "cuda:1.5",
+                                "cuda:0x1",
+                                "cuda:auto",
+                                "cuda:GPU-",
+                                "cuda:GPU-xyz",
+                                "cuda:GPU6f1c",
+                                "cuda:17:00",
+                                "cuda:17:00.",
+                                "cuda:17.00.0",
+                                "cuda:0000:17:00.0.1",
+                                "cuda:0000:0000:17:00.0",
+                                "cuda:0000::17:00.0",
+                                "cuda::17:00.0" })
+        BOOST_CHECK_EXCEPTION(choose_gpu(memory), config_error, [&](const auto& e) {
+            return has(e.what(),
+                       "memory='" + std::string(memory) + "' is no GPU's name: ") &&
+                   has(e.what(), "such as cuda:0, cuda:GPU-");
+        });
+}
+
+BOOST_FIXTURE_TEST_CASE(a_name_that_a_gpu_can_have_is_looked_for, fixture)
+{
+    for (const char* memory : { "cuda:1",
+                                "cuda:gpu-0001AAAA",
+                                "cuda:GPU-0001aaaa-0405-0607-0809-0a0b0c0d0e0f",
+                                "cuda:17:00.0",
+                                "cuda:0000:17:00.0" })
+        BOOST_TEST(choose_gpu(memory)->info().ordinal == 1);
+    for (const char* memory :
+         { "cuda:7", "cuda:99999999999999999999", "cuda:GPU-6", "cuda:00010000:17:00.0" })
+        BOOST_CHECK_EXCEPTION(choose_gpu(memory), config_error, [&](const auto& e) {
+            return has(e.what(), "memory='" + std::string(memory) + "': ") &&
+                   has(e.what(), "cuda:1 = 0000:17:00.0");
         });
 }
 
@@ -118,10 +162,9 @@ BOOST_AUTO_TEST_CASE(a_machine_without_a_gpu_says_why)
     std::string reason;
     BOOST_TEST(!choose_gpu("auto", &reason));
     BOOST_TEST(has(reason, state_of_gpus().reason));
-    for (const char* memory : { "cuda:", "cuda" })
-        BOOST_CHECK_EXCEPTION(choose_gpu(memory), config_error, [](const auto& e) {
-            return has(e.what(), "auto, host, or cuda: with");
-        });
+    BOOST_CHECK_EXCEPTION(choose_gpu("cuda"), config_error, [](const auto& e) {
+        return has(e.what(), "auto, host, or cuda: with");
+    });
     BOOST_CHECK_EXCEPTION(choose_gpu("cuda:0"), config_error, [](const auto& e) {
         return has(e.what(), "memory='cuda:0': " + state_of_gpus().reason);
     });

@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(the_whole_is_refused_where_the_device_cannot)
     const std::string why = refusal<config_error>(65536);
     BOOST_TEST(has(why, "cuda:0 (Imitation 9000, 0000:17:00.0)"));
     BOOST_TEST(has(why, "virtual memory management"));
-    BOOST_TEST(has(why, "memory=host"));
+    BOOST_TEST(has(why, "memory='host'"));
     std::string reason;
     BOOST_TEST(!choose_gpu("auto", &reason));
     BOOST_TEST(has(reason, "virtual memory management"));
