@@ -80,7 +80,7 @@ wait_for() {
 transfer() {
     echo "RoCEv2 from $sender to $receiver, UDP port 4791, reliable connection"
     timeout 120 "$program" spectrum --source "$receiver" --connect "$sender" --qpn 18 \
-        --remote-qpn 17 "${samples[@]}" "${cut[@]}" --fft-length 512 --average 2 --hold max \
+        --remote-qpn 17 "${samples[@]}" --freq "$freq" "${cut[@]}" --fft-length 512 --average 2 --hold max \
         --idle 3 --out "$picture" >"$work/receiver" 2>&1 &
     receiver_pid=$!
     pids=("$receiver_pid")
@@ -94,12 +94,12 @@ transfer() {
 recording=$RDMA_ROOT/../shared/data/adsb_1090MHz_2MSps_cu8.bin
 if [ "$scene" = no ] && [ -r "$recording" ]; then
     what=(--file "$recording")
-    samples=(--sample cu8 --rate 2e6 --freq 1090e6)
+    samples=(--sample cu8 --rate 2e6) freq=1090e6
     echo "Sending a real recording: 1090 MHz, 2 MS/s, $(stat -Lc %s "$recording") bytes of cu8"
 else
     [ "$scene" = yes ] || echo "No recording at $(realpath -m "$recording")."
     what=(--scene default --count 160)
-    samples=(--sample sc16 --rate 2e6 --freq 1090e6)
+    samples=(--sample sc16 --rate 2e6) freq=1090e6
     echo "Sending a synthetic scene: 2 MS/s, sc16, 160 messages"
 fi
 cut=(--message-bytes 65536 --mtu 4096)

@@ -108,7 +108,8 @@ void flags::text(const char* name, std::string& value, const char* unit, const c
 void flags::choice(const char* name,
                    std::string& value,
                    std::vector<std::string> words,
-                   const char* help)
+                   const char* help,
+                   const char* hint)
 {
     // A long list goes to the text, so that the column of flags stays narrow.
     const std::string all = joined(words, "|");
@@ -118,10 +119,10 @@ void flags::choice(const char* name,
         fits ? all.c_str() : "NAME",
         value,
         text.c_str(),
-        [&value, words](const std::string& flag, const std::string& t) {
+        [&value, words, hint](const std::string& flag, const std::string& t) {
             if (std::find(words.begin(), words.end(), t) == words.end())
                 throw usage_error(flag + "='" + t + "': give one of " +
-                                  joined(words, ", "));
+                                  joined(words, ", ") + hint);
             value = t;
         });
 }
@@ -212,6 +213,11 @@ void flags::optional_text(const char* name,
     d_implicit[std::string("--") + name] = implicit;
 }
 
+void flags::elsewhere(const char* name, const char* instead)
+{
+    d_elsewhere[name] = instead;
+}
+
 // boost's implicit_value() would take a value only behind '='.
 std::vector<std::string>
 flags::with_implicit_values(const std::vector<std::string>& args) const
@@ -233,6 +239,9 @@ void flags::refuse_unknown(const std::string& word) const
     const auto start = word.find_first_not_of('-');
     const std::string bare =
         start == word.npos ? "" : word.substr(start, word.find('=') - start);
+    const auto other = d_elsewhere.find(bare);
+    if (other != d_elsewhere.end())
+        throw usage_error(what + ": " + other->second);
     const std::string near = nearest_word(bare, d_names);
     if (!near.empty())
         what += "; did you mean --" + near + "?";

@@ -36,7 +36,8 @@ public:
     void choice(const char* name,
                 std::string& value,
                 std::vector<std::string> words,
-                const char* help);
+                const char* help,
+                const char* hint = ""); //!< stands behind the words when one is refused
     void count(const char* name,
                std::uint64_t& value,
                std::uint64_t min,
@@ -63,10 +64,15 @@ public:
                        const char* unit,
                        const char* help);
 
+    //! A flag of other commands alone: help() has it not, parse() refuses it with
+    //! \p instead, what to do here, such as "give it to the receiver".
+    void elsewhere(const char* name, const char* instead);
+
     /*!
      * \brief Set the variables from \p words (without the program and subcommand).
      * \return false if help was asked for: then nothing was set
-     * \throws usage_error an unknown flag (with the nearest known one), a missing or bad
+     * \throws usage_error an unknown flag (with the nearest known one, or what to do
+     * instead), a missing or bad
      * value, a flag given twice, a word that belongs to no flag
      */
     bool parse(const std::vector<std::string>& words);
@@ -93,7 +99,8 @@ private:
     std::vector<std::unique_ptr<boost::program_options::options_description>> d_groups;
     std::vector<std::string> d_names;
     std::set<std::string> d_given;
-    std::map<std::string, std::string> d_implicit; // flag to the value it may leave out
+    std::map<std::string, std::string> d_elsewhere; // name to what to do instead
+    std::map<std::string, std::string> d_implicit;  // flag to the value it may leave out
 };
 
 //! The word of \p known nearest to \p word by edit distance, or "" if none is near.

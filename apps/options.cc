@@ -32,7 +32,7 @@ bool is_group(const std::string& address)
 
 const char* version() noexcept { return RDMA_VERSION; }
 
-void connection_options::declare(flags& f)
+void connection_options::declare(flags& f, bool sends)
 {
     f.group("Connection");
     f.text(
@@ -81,11 +81,15 @@ void connection_options::declare(flags& f)
              { "hybrid", "busy", "event" },
              "how to wait for the network (spin briefly then sleep, spin, sleep)");
     f.count("pump-cpu", pump_cpu, 0, 65535, "bind softroce's thread to that CPU");
-    f.choice("receive",
-             receive,
-             { "auto", "gro", "scatter" },
-             "how a receiver reads: UDP GRO and one copy, or straight into the ring, a "
-             "datagram at a time; auto: gro where the kernel has it");
+    if (sends)
+        f.elsewhere("receive",
+                    "it says how a receiver reads its socket; give it to the receiver");
+    else
+        f.choice("receive",
+                 receive,
+                 { "auto", "gro", "scatter" },
+                 "how to read the socket: UDP GRO and one copy, or straight into the "
+                 "ring, a datagram at a time; auto: gro where the kernel has it");
     f.group("Static connection, without connection manager (--qpn; --connect HOST)");
     f.count("qpn", qpn, 1, max_24_bit, "own queue pair number (24 bits; 0x... is hex)");
     f.count("remote-qpn", remote_qpn, 1, max_24_bit, "the peer's queue pair number");
@@ -104,13 +108,16 @@ void connection_options::declare(flags& f)
             0,
             max_32_bit,
             "with --service ud: the Q_Key that both sides give (32 bits; 0x... is hex)");
-    f.text(
-        "group",
-        group,
-        "ADDRESS",
-        "with --service ud: multicast group to receive from, too, such as 239.1.2.3 or "
-        "ff15::1. "
-        "A sender gives it to --connect, and no --remote-qpn");
+    if (sends)
+        f.elsewhere("group",
+                    "it is where a receiver receives from; give the group to --connect");
+    else
+        f.text("group",
+               group,
+               "ADDRESS",
+               "with --service ud: multicast group to receive from, too, such as "
+               "239.1.2.3 or ff15::1. The sender gives it to --connect, and no "
+               "--remote-qpn");
 }
 
 void connection_options::check(const flags& f, bool sends) const
@@ -158,7 +165,7 @@ void connection_options::check(const flags& f, bool sends) const
     }
 }
 
-void stream_options::declare(flags& f)
+void stream_options::declare(flags& f, bool sends)
 {
     f.group("Samples");
     f.choice("sample",
@@ -172,7 +179,10 @@ void stream_options::declare(flags& f)
             "1 GiB; KiB and MiB may follow the number");
     f.hertz(
         "rate", rate, 1e-3, "sample rate in samples per second; k, M or G may follow");
-    f.hertz("freq", freq, 0, "centre frequency in Hz; k, M or G may follow");
+    if (sends)
+        f.elsewhere("freq", "messages carry samples alone; give it to the receiver");
+    else
+        f.hertz("freq", freq, 0, "centre frequency in Hz; k, M or G may follow");
 }
 
 void stream_options::check() const
@@ -215,6 +225,14 @@ void ring_options::declare(flags& f)
              "SECONDS",
              "end when no message came for that long after the first one; a static "
              "connection does not tell when its sender has gone");
+}
+
+void ring_options::refuse(flags& f)
+{
+    for (const char* name : { "buffers", "memory", "route" })
+        f.elsewhere(name, "it is about the ring that receives; give it to the receiver");
+    f.elsewhere("reconnect", "it is the receiver that goes on; give it there");
+    f.elsewhere("idle", "it ends a receiver; a sender has --seconds and --count");
 }
 
 void fault_options::declare(flags& f)

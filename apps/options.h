@@ -52,7 +52,8 @@ struct connection_options {
         return pump_cpu == UINT64_MAX ? -1 : static_cast<int>(pump_cpu);
     }
 
-    void declare(flags& f);
+    //! \param sends without the flags that only receivers take: these are refused by name
+    void declare(flags& f, bool sends);
     //! \param sends a sender, or a reliable receiver, must know its peer
     //! \throws usage_error what the connection needs is missing, flags that do not go
     //! together, or an MTU that is no path MTU
@@ -64,9 +65,10 @@ struct stream_options {
     std::string sample = "sc16";
     std::uint64_t message_bytes = 65536;
     double rate = 0; //!< samples per second; 0: not given
-    double freq = 0; //!< centre frequency, Hz; 0: not given
+    double freq = 0; //!< receivers: centre frequency, Hz; 0: not given
 
-    void declare(flags& f);
+    //! \param sends as connection_options
+    void declare(flags& f, bool sends);
     //! \throws usage_error message bytes hold no whole number of samples, or above 1 GiB
     void check() const;
 };
@@ -81,6 +83,8 @@ struct ring_options {
     std::uint64_t count = 0;
 
     void declare(flags& f);
+    //! What `send` says to these flags.
+    static void refuse(flags& f);
 };
 
 //! Harm that `send` does to its own packets, to see how a receiver takes it.

@@ -76,6 +76,12 @@ refused 2 "--qkey belongs to datagrams" "${GOOD[@]}" --qkey 1
 refused 2 "--qkey='0x100000000'" "${GOOD[@]}" --service ud --qkey 0x100000000
 refused 2 "'--scenes' is no flag of gr-rdma send; did you mean --scene?" "${SEND[@]}" --scenes
 
+for flag in receive group freq buffers memory route reconnect idle out; do
+    refused 2 "'--$flag' is no flag of gr-rdma send: " "${SEND[@]}" --$flag 1
+    "$GR_RDMA" send --help | grep -e "--$flag " && fail "send --help lists --$flag"
+    "$GR_RDMA" receive --help | grep -q -e "--$flag " || fail "receive --help lists no --$flag"
+done
+
 refused 2 "--out is needed" receive "${RX[@]}"
 refused 2 "--json and --out='-'" receive "${RX[@]}" --out - --json
 refused 2 "--message-bytes='3'" "${RECEIVE[@]}" --message-bytes 3

@@ -22,8 +22,8 @@ std::string refusal(const std::vector<std::string>& args)
     stream_options stream;
     ring_options ring;
     talk_options talk;
-    connection.declare(f);
-    stream.declare(f);
+    connection.declare(f, false);
+    stream.declare(f, false);
     ring.declare(f);
     talk.declare(f);
     try {
@@ -133,6 +133,38 @@ BOOST_AUTO_TEST_CASE(what_a_connection_needs_is_asked_for)
                    0u);
 }
 
+BOOST_AUTO_TEST_CASE(a_sender_has_no_flags_of_receivers_and_says_what_is_right)
+{
+    flags f("gr-rdma send", "", "");
+    connection_options connection;
+    stream_options stream;
+    stream.declare(f, true);
+    connection.declare(f, true);
+    ring_options::refuse(f);
+    const std::pair<const char*, const char*> refused[] = {
+        { "receive", "give it to the receiver" },
+        { "group", "to --connect" },
+        { "freq", "give it to the receiver" },
+        { "buffers", "give it to the receiver" },
+        { "memory", "give it to the receiver" },
+        { "route", "give it to the receiver" },
+        { "reconnect", "give it there" },
+        { "idle", "--seconds" },
+    };
+    const std::string help = f.help();
+    for (const auto& [name, right] : refused) {
+        BOOST_TEST((help.find(std::string("--") + name) == help.npos), name);
+        const std::string flag = std::string("--") + name;
+        for (const auto& line : { words(flag + " 1"), words(flag + "=1") })
+            BOOST_CHECK_EXCEPTION(f.parse(line), usage_error, [&](const auto& e) {
+                const std::string said = e.what();
+                BOOST_TEST_MESSAGE(said);
+                return said.find("'" + line[0] + "' is no flag of gr-rdma send: ") == 0 &&
+                       said.find(right) != said.npos;
+            });
+    }
+}
+
 BOOST_AUTO_TEST_CASE(values_reach_their_variables_and_given_tells)
 {
     flags f("gr-rdma test", "about", "examples");
@@ -142,8 +174,8 @@ BOOST_AUTO_TEST_CASE(values_reach_their_variables_and_given_tells)
     talk_options talk;
     std::vector<std::string> outs;
     std::string scene;
-    connection.declare(f);
-    stream.declare(f);
+    connection.declare(f, false);
+    stream.declare(f, false);
     ring.declare(f);
     talk.declare(f);
     f.list("out", outs, "FILE", "");
@@ -192,7 +224,7 @@ BOOST_AUTO_TEST_CASE(help_stops_before_anything_is_set_and_shows_defaults)
 {
     flags f("gr-rdma test", "Does a thing.", "Examples: none.");
     stream_options stream;
-    stream.declare(f);
+    stream.declare(f, false);
     BOOST_TEST(!f.parse({ "--help", "--sample", "cu8" }));
     BOOST_TEST(stream.sample == "sc16");
     const std::string help = f.help();

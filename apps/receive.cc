@@ -44,9 +44,9 @@ struct receive_options {
                "*.sigmf-meta or *.sigmf-data: a SigMF recording with rate, frequency, "
                "time, and a capture and an annotation at each gap; - : raw samples on "
                "stdout; any other name: a raw file. An existing file is replaced");
-        stream.declare(f);
+        stream.declare(f, false);
         ring.declare(f);
-        connection.declare(f);
+        connection.declare(f, false);
         talk.declare(f);
     }
     void check(const flags& f) const

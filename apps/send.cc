@@ -76,13 +76,15 @@ struct send_options {
             "SECONDS",
             "end after that much signal; 0: never. Default for a scene without --count: "
             "10");
-        stream.declare(f);
+        stream.declare(f, true);
         f.choice("pace",
                  pace,
                  { "auto", "rate", "none" },
                  "at the sample rate, or as fast as the receiver takes it. auto: rate if "
                  "--rate is given, and for UC wherever a rate is known");
-        connection.declare(f);
+        connection.declare(f, true);
+        ring_options::refuse(f);
+        f.elsewhere("out", "it is the receiver's file; give the own one as --file");
         f.count("multicast-ttl",
                 multicast_ttl,
                 0,
@@ -163,11 +165,9 @@ endpoint_settings(const send_options& o, const send_plan& plan, std::size_t dept
     e.device = c.device;
     e.gid_index = c.chosen_gid();
     e.ib_port = static_cast<unsigned>(c.ib_port);
-    e.group = c.group;
     e.multicast_ttl = static_cast<std::uint8_t>(o.multicast_ttl);
     e.mtu = static_cast<std::uint32_t>(c.mtu);
     e.wait = io::parse_wait(c.wait);
-    e.receive = io::parse_receive(c.receive);
     e.pump_cpu = c.bound_cpu();
     e.message_bytes = o.stream.message_bytes;
     e.send_depth = static_cast<std::uint32_t>(depth);

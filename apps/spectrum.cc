@@ -120,9 +120,9 @@ void spectrum_options::declare(flags& f)
     f.number(
         "db-min", db_min, -300, 300, "DB", "dark end of the colours, else automatic");
     f.number("db-max", db_max, -300, 300, "DB", "light end of the colours");
-    stream.declare(f);
+    stream.declare(f, false);
     ring.declare(f);
-    connection.declare(f);
+    connection.declare(f, false);
     talk.declare(f);
 }
 
