@@ -61,9 +61,10 @@ void connection_options::declare(flags& f, bool sends)
     f.choice(
         "endpoint",
         endpoint,
-        { "auto", "softroce", "verbs", "inproc" },
+        { "auto", "softroce", "verbs" },
         "what moves the packets (softroce: RoCEv2 in user space, UDP port 4791; verbs: "
-        "an RDMA device; auto: the device that has the own address, else softroce)");
+        "an RDMA device; auto: the device that has the own address, else softroce)",
+        "; the blocks' inproc has both ends in one process, and here they are two");
     f.text(
         "device",
         device,

@@ -76,6 +76,12 @@ refused 2 "--qkey belongs to datagrams" "${GOOD[@]}" --qkey 1
 refused 2 "--qkey='0x100000000'" "${GOOD[@]}" --service ud --qkey 0x100000000
 refused 2 "'--scenes' is no flag of gr-rdma send; did you mean --scene?" "${SEND[@]}" --scenes
 
+for command in "${GOOD[*]}" "${RECEIVE[*]}" "${SPECTRUM[*]}"; do
+    # shellcheck disable=SC2086
+    refused 2 "--endpoint='inproc': give one of auto, softroce, verbs; the blocks' inproc has" \
+        $command --endpoint inproc
+    "$GR_RDMA" "${command%% *}" --help | grep inproc && fail "'${command%% *} --help' offers inproc"
+done
 for flag in receive group freq buffers memory route reconnect idle out; do
     refused 2 "'--$flag' is no flag of gr-rdma send: " "${SEND[@]}" --$flag 1
     "$GR_RDMA" send --help | grep -e "--$flag " && fail "send --help lists --$flag"

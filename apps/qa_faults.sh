@@ -38,6 +38,6 @@ first=$(number faults_dropped "$WORK/sent")
 transfer uc 3
 [ "$first" = "$(number faults_dropped "$WORK/sent")" ] || fail "one seed, two kinds of faults"
 
-"$GR_RDMA" send --endpoint inproc --connect x --source y --scene --fault-drop 0.1 2>"$WORK/err"
+"$GR_RDMA" send --endpoint verbs --connect x --source y --scene --fault-drop 0.1 2>"$WORK/err"
 [ $? -eq 2 ] || fail "faults without packets are accepted"
 finish
