@@ -214,6 +214,8 @@ done
 [ "$(grep -o '"ratio":1.0[,}]' "$WORK/bench" | wc -l)" -eq 2 ] || fail "no ratio of 1 at each MTU"
 [ "$(grep -o '"bytes_per_second":' "$WORK/bench" | wc -l)" -eq 12 ] || fail "not twelve results"
 
+pair spectrum --quiet --wait busy --memory host --rate 1M --count 4 -- --scene --rate 1M --pace none \
+    --count 4
 pair spectrum --quiet --rate 1M --count 4 -- --scene --rate 1M --pace none --count 4
 expect_text "$WORK/rx" "time_s,-500000," "CSV on stdout"
 

@@ -7,6 +7,7 @@
 #include "parse.h"
 #include "png_file.h"
 #include "receiving.h"
+#include "spectrum_options.h"
 #include "spectrum_sink.h"
 #include "usage_error.h"
 
@@ -35,151 +36,9 @@ constexpr const char* examples =
     "  gr-rdma spectrum --listen 10.0.0.2 --sample cu8 --rate 2M --freq 1090M \\\n"
     "      --average 1 --out waterfall.png --out spectra.csv\n"
     "CSV: comment lines (#), names (time_s, then Hz), a line per spectrum in dB.\n"
-    "0 dBFS is a complex tone of full scale.\n";
-
-struct named_window {
-    const char* name;
-    fft::window::win_type type;
-};
-constexpr named_window windows[] = {
-    { "hann", fft::window::WIN_HANN },
-    { "hamming", fft::window::WIN_HAMMING },
-    { "blackman", fft::window::WIN_BLACKMAN },
-    { "blackman-harris", fft::window::WIN_BLACKMAN_HARRIS },
-    { "nuttall", fft::window::WIN_NUTTALL },
-    { "flattop", fft::window::WIN_FLATTOP },
-    { "bartlett", fft::window::WIN_BARTLETT },
-    { "welch", fft::window::WIN_WELCH },
-    { "parzen", fft::window::WIN_PARZEN },
-    { "kaiser", fft::window::WIN_KAISER },
-    { "rectangular", fft::window::WIN_RECTANGULAR },
-};
-
-std::vector<std::string> window_names()
-{
-    std::vector<std::string> names;
-    for (const auto& w : windows)
-        names.push_back(w.name);
-    return names;
-}
-
-bool ends_with(const std::string& text, const std::string& end)
-{
-    return text.size() >= end.size() &&
-           text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
-struct spectrum_options {
-    connection_options connection;
-    stream_options stream;
-    ring_options ring;
-    talk_options talk;
-    std::vector<std::string> outs;
-    std::uint64_t length = 1024;
-    std::uint64_t average = 8;
-    std::uint64_t overlap = 0;
-    std::string window = "hann";
-    double beta = 6.76;
-    std::string scaling = "spectrum";
-    std::string hold = "mean";
-    double db_min = 0, db_max = 0;
-    std::string csv, png; // from outs
-
-    void declare(flags& f);
-    void sort_outs();
-    void check(const flags& f) const;
-};
-
-void spectrum_options::declare(flags& f)
-{
-    f.group("Where to");
-    f.list("out",
-           outs,
-           "FILE",
-           "*.csv: spectra as text; *.png: a waterfall; - : CSV on stdout, as without "
-           "--out. May be given twice. An existing file is replaced");
-    f.group("Spectra");
-    f.count("fft-length", length, 16, 65536, "samples in a transform: a power of two");
-    f.count("average", average, 1, 1u << 30, "transforms averaged to one spectrum");
-    f.count("overlap",
-            overlap,
-            0,
-            65535,
-            "samples that neighbouring transforms share (default 0)");
-    f.choice("window", window, window_names(), "before the transform");
-    f.number("window-parameter", beta, 0, 1000, "BETA", "of the Kaiser window");
-    f.choice("scaling",
-             scaling,
-             { "spectrum", "density" },
-             "power per bin (dBFS), or per hertz (dBFS/Hz)");
-    f.group("Waterfall");
-    f.choice("hold",
-             hold,
-             { "mean", "max" },
-             "how spectra that share a line are joined; max keeps short bursts");
-    f.number(
-        "db-min", db_min, -300, 300, "DB", "dark end of the colours, else automatic");
-    f.number("db-max", db_max, -300, 300, "DB", "light end of the colours");
-    stream.declare(f, false);
-    ring.declare(f);
-    connection.declare(f, false);
-    talk.declare(f);
-}
-
-void spectrum_options::sort_outs()
-{
-    if (outs.empty())
-        outs.push_back("-");
-    for (const auto& out : outs) {
-        std::string& kind = ends_with(out, ".png") ? png : csv;
-        if (&kind == &csv && out != "-" && !ends_with(out, ".csv"))
-            throw usage_error("--out='" + out +
-                              "': give a name that ends in .csv or .png, or -");
-        if (!kind.empty())
-            throw usage_error("--out='" + out + "': '" + kind +
-                              "' is of the same kind: give one .csv and one .png");
-        kind = out;
-    }
-}
-
-void spectrum_options::check(const flags& f) const
-{
-    if (csv == "-" && talk.json)
-        throw usage_error("--json and CSV on stdout do not go together: give --out a "
-                          "file name");
-    if (stream.rate == 0)
-        throw usage_error("--rate is needed: the sample rate, for frequency and time");
-    if (length & (length - 1))
-        throw usage_error("--fft-length='" + std::to_string(length) +
-                          "': give a power of two, 16 to 65536");
-    if (overlap >= length)
-        throw usage_error("--overlap='" + std::to_string(overlap) +
-                          "': give less than --fft-length, " + std::to_string(length));
-    if (f.given("db-min") && f.given("db-max") && db_min >= db_max)
-        throw usage_error("--db-min is not below --db-max");
-    if (f.given("window-parameter") && window != "kaiser")
-        throw usage_error("--window-parameter='" + std::to_string(beta) +
-                          "' is of --window kaiser, not " + window);
-    stream.check();
-    connection.check(f, false);
-}
-
-spectrometer_config spectrometer_settings(const spectrum_options& o)
-{
-    spectrometer_config c;
-    c.sample = o.stream.sample;
-    c.length = o.length;
-    for (const auto& w : windows)
-        if (o.window == w.name)
-            c.window = w.type;
-    c.window_parameter = o.beta;
-    c.average = static_cast<unsigned>(o.average);
-    c.overlap = o.overlap;
-    c.scaling = o.scaling;
-    c.rate = o.stream.rate;
-    c.memory = o.ring.memory;
-    return c;
-}
+    "0 dBFS is a complex tone of full scale.\n"
+    "--wait busy also has the spectrometer on a GPU spin for its input, on another "
+    "CPU.\n";
 
 std::string settings_text(const spectrum_options& o)
 {
@@ -239,7 +98,7 @@ make_caption(const spectrum_options& o, const flags& f, const waterfall& fall)
 struct spectrum_run {
     spectrum_run(const spectrum_options& o, stop_signals& signals)
         : from(source::make(make_source_config(o.connection, o.stream, o.ring))),
-          meter(spectrometer::make(spectrometer_settings(o))),
+          meter(spectrometer::make(o.spectrometer())),
           graph(gr::make_top_block("gr-rdma spectrum"))
     {
         const double period =
