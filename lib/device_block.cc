@@ -240,8 +240,11 @@ void device_block::fail(const std::string& why)
 
 void device_block::fail_by_gpu(int code)
 {
-    fail("the GPU failed with " + mem::gpu_error_text(code) + " " +
-         d_state->board->verdict());
+    const std::string text = mem::gpu_error_text(code);
+    // Out of memory, say: then no kernel is to blame, and the verdict is still to come.
+    fail(d_state->is_dead()
+             ? "the GPU failed with " + text + " " + d_state->board->verdict()
+             : "a call of the driver failed with " + text);
 }
 
 bool device_block::start()

@@ -226,6 +226,33 @@ BOOST_FIXTURE_TEST_CASE(a_fault_outside_the_blocks_kernels_is_told_as_such,
     BOOST_TEST(has(late->failure(), "in no kernel of these blocks"));
 }
 
+BOOST_FIXTURE_TEST_CASE(a_call_that_fails_alone_is_no_kernel_s_fault, on_imitated_driver)
+{
+    const auto record = fake.api().event_record;
+    fake.api().event_record = [](CUevent, CUstream) { return CUDA_ERROR_OUT_OF_MEMORY; };
+    auto top = gr::make_top_block("no memory");
+    auto from = make<device_source>(fake, of_total(UINT64_MAX));
+    from->work.set(false); // with a kernel under way
+    auto middle = make<copier>(fake);
+    top->connect(from, 0, middle, 0);
+    top->connect(middle, 0, make<device_recorder>(fake, device_options()), 0);
+    top->start();
+    from->launched.wait(1);
+    from->work.set(true);
+    top->wait();
+    BOOST_TEST(from->failure() == from->identifier() +
+                                      " on cuda:0 (Imitation 9000, 0000:17:00.0): a call "
+                                      "of the driver failed with "
+                                      "CUDA_ERROR_OUT_OF_MEMORY (2)");
+    // Nor is the source to blame for what comes later.
+    fake.api().event_record = record;
+    middle->fault_at = 0;
+    top->start();
+    top->wait();
+    const std::string why = middle->failure();
+    BOOST_TEST(has(why.substr(why.find("in a kernel of")), middle->identifier()));
+}
+
 BOOST_FIXTURE_TEST_CASE(a_driver_without_the_numbers_names_all_that_had_work,
                         on_imitated_driver)
 {
