@@ -52,12 +52,13 @@ def description(key):
         return yaml.safe_load(file)
 
 
-def errors_of(key, **values):
-    """The block's own errors in an otherwise empty flowgraph, and the code that makes it."""
+def errors_of(key, variables=(), **values):
+    """The block's own errors in a flowgraph of variables alone, and the code that makes it."""
     flowgraph = PLATFORM.make_flow_graph()
-    rate = flowgraph.new_block("variable")
-    rate.params["id"].set_value("samp_rate")
-    rate.params["value"].set_value("1e6")
+    for name, value in dict(variables, samp_rate="1e6").items():
+        variable = flowgraph.new_block("variable")
+        variable.params["id"].set_value(name)
+        variable.params["value"].set_value(value)
     block = flowgraph.new_block(key)
     block.params["id"].set_value("block_0")
     for name, value in values.items():
@@ -97,14 +98,14 @@ class parameters(unittest.TestCase):
             self.assertEqual(set(defaults) - set(described), set())
             for name in set(described) - example - own:
                 with self.subTest(block=key, parameter=name):
-                    ours = described[name].replace("window.WIN_", "").lower()
+                    ours = described[name].strip('"').replace("window.WIN_", "").lower()
                     self.assertEqual(ours, defaults[name].strip("'").lower().removesuffix(".0"))
 
     def test_backends_are_automatic_unless_chosen(self):
         for key in BLOCKS:
             for parameter in description(key)["parameters"]:
                 if parameter["id"] in ("endpoint", "memory", "route"):
-                    self.assertEqual(parameter["options"][0], "auto")
+                    self.assertEqual(parameter["options"][0].strip('"'), "auto")
 
     def test_numbers_have_units_in_their_labels(self):
         unitless = {"qpn", "remote_qpn", "psn", "remote_psn", "qkey",
@@ -129,7 +130,11 @@ class parameters(unittest.TestCase):
                             given.update(connection="static", message_bytes="1024")
                         errors, code, _ = errors_of(key, **given)
                         self.assertEqual(errors, [])
-                        eval(code, dict(rdma=rdma, window=window, samp_rate=1e6))
+                        try:
+                            eval(code, dict(rdma=rdma, window=window, samp_rate=1e6))
+                        except ValueError as error:
+                            # A route that is chosen needs a GPU.
+                            self.assertRegex(str(error), "^route=%s: there is no GPU" % option)
 
     def test_ports_have_the_size_of_the_blocks_items(self):
         for key in BLOCKS:
@@ -149,6 +154,70 @@ class parameters(unittest.TestCase):
             self.assertEqual(block.sources[0].item_size, 8 * 3)
 
 
+MEMORIES = [key for key in BLOCKS
+            if any(p["id"] == "memory" for p in description(key)["parameters"])]
+
+
+class memories(unittest.TestCase):
+    def code(self, key, variables=(), **values):
+        errors, code, _ = errors_of(key, variables, **values)
+        self.assertEqual(errors, [])
+        return code
+
+    def test_no_variable_is_taken_for_a_choice(self):
+        variables = {"host": "'127.5.5.9'", "auto": "'cuda:1'", "cuda": "2"}
+        for key in MEMORIES:
+            (parameter,) = [p for p in description(key)["parameters"] if p["id"] == "memory"]
+            for option in parameter["options"]:
+                code = self.code(key, variables, memory=option)
+                self.assertEqual(re.findall(r"memory=([^,)]*)", code), [option])
+            # As files have it that were written by hand.
+            _, code, _ = errors_of(key, variables, memory="host")
+            self.assertIn("memory='host'", code)
+            _, code, _ = errors_of(key, variables, memory="auto")
+            self.assertIn("memory='auto'", code)
+
+    def test_what_is_typed_is_passed_on(self):
+        for key in MEMORIES:
+            for typed in ("cuda:1", "cuda:GPU-6f1c9e0a-1b2c-3d4e-5f60-718293a4b5c6",
+                          "cuda:0000:17:00.0", "auto", "host"):
+                self.assertIn("memory='%s'" % typed, self.code(key, memory=typed))
+            self.assertIn("memory=where", self.code(key, {"where": "'cuda:1'"}, memory="where"))
+
+    def test_nonsense_is_red(self):
+        for key in MEMORIES:
+            for typed in ("gpu0", "cuda", "cuda:", "Host", "0"):
+                with self.subTest(block=key, memory=typed):
+                    self.assertTrue(errors_of(key, memory=typed)[0])
+
+    def test_a_hidden_route_is_not_passed(self):
+        hosts = (dict(memory='"host"'), dict(memory="host"), dict(memory="'host'"),
+                 dict(memory="where", variables={"where": "'host'"}),
+                 dict(memory="host", variables={"host": "7"}))
+        for given in hosts:
+            code = self.code("rdma_source", route="staged", **given)
+            self.assertNotIn("route", code)
+            eval(code, dict(rdma=rdma, samp_rate=1e6, where="host"))
+        self.assertIn("route='staged'", self.code("rdma_source", route="staged"))
+        self.assertIn("route='dmabuf'",
+                      self.code("rdma_source", route="dmabuf", memory="cuda:0"))
+
+    def test_only_what_is_not_the_default_is_on_the_blocks_face(self):
+        changed = dict(memory="cuda:0", wait="busy", route="staged", mtu="512", rkey="7",
+                       reconnect="always", receive="gro", pump_cpu="0", tag_every="0",
+                       fftshift="False")
+        always = {"rdma_to_host": {"memory"}, "rdma_to_device": {"memory"}}
+        for key in BLOCKS:
+            _, _, block = errors_of(key)
+            for name in set(changed) & set(block.params) - always.get(key, set()):
+                with self.subTest(block=key, parameter=name):
+                    self.assertEqual(block.params[name].hide, "part")
+                    _, _, other = errors_of(key, **{name: changed[name]})
+                    self.assertEqual(other.params[name].hide, "none")
+        _, _, block = errors_of("rdma_source", memory='"host"', route="staged")
+        self.assertEqual(block.params["route"].hide, "all")
+
+
 DATAGRAMS = dict(connection="static", service="ud", message_bytes="1024")
 
 
@@ -166,6 +235,8 @@ class early_refusals(unittest.TestCase):
                                      dict(qpn="2**24 - 1"), dict(remote_psn="-1"),
                                      dict(source="127.0.0.2"))),
                                  dict(connection="connect", service="ud", message_bytes="1024"),
+                                 dict(endpoint="softroce", route="dmabuf"),
+                                 dict(endpoint="softroce", route="peermem"),
                                  dict(service="ud", message_bytes="4100"),
                                  *(dict(DATAGRAMS, **given) for given in (
                                      dict(message_bytes="1028"), dict(mtu="512"),
@@ -174,8 +245,10 @@ class early_refusals(unittest.TestCase):
                 ("rdma_spectrometer", [dict(length="1000"), dict(length="8"),
                                        dict(length="131072"), dict(vlen="0"),
                                        dict(average="0"), dict(overlap="1024"),
-                                       dict(overlap="-1"), dict(rate="0")]),
-                ("rdma_convert", [dict(vlen="0")]), ("rdma_to_host", [dict(vlen="0")]),
+                                       dict(overlap="-1"), dict(rate="0"),
+                                       dict(memory="host", wait="busy")]),
+                ("rdma_convert", [dict(vlen="0"), dict(memory="host", wait="busy")]),
+                ("rdma_to_host", [dict(vlen="0"), dict(memory="host", wait="busy")]),
                 ("rdma_to_device", [dict(vlen="0")])):
             for given in wrong:
                 with self.subTest(block=key, **given):

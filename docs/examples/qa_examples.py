@@ -4,6 +4,7 @@
 import glob
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -16,6 +17,39 @@ from qa_helper import bound, end_process, main, program, until
 OWN, PEER = "127.5.6.1", "127.5.6.2"
 EXAMPLES = os.path.dirname(os.path.abspath(__file__))
 RATE, FREQ, TONE = 2e6, 100e6, 250e3
+COMMAND = ("gr-rdma send --scene --sample sc16 --rate 2e6 --source 127.0.0.2 --connect 127.0.0.1 "
+           "--qpn 18 --remote-qpn 17")
+NEW_SOURCE = """
+options:
+  parameters: {id: new_source, generate_options: no_gui, output_language: python, run_options: run}
+  states: {state: enabled}
+blocks:
+- name: samp_rate
+  id: variable
+  parameters: {value: '32000'}
+  states: {state: enabled}
+- name: source
+  id: rdma_source
+  parameters:%s
+  states: {state: enabled}
+- name: convert
+  id: rdma_convert
+  parameters: {}
+  states: {state: enabled}
+- name: head
+  id: blocks_head
+  parameters: {type: complex, num_items: '100000'}
+  states: {state: enabled}
+- name: sink
+  id: blocks_file_sink
+  parameters: {type: complex, file: %s}
+  states: {state: enabled}
+connections:
+- [source, '0', convert, '0']
+- [convert, '0', head, '0']
+- [head, '0', sink, '0']
+metadata: {file_format: 1}
+"""
 LINE = re.compile(r"^(\d+)\.\d{6} +(\d+\.\d{6}) MHz +(-?\d+\.\d) dB$", re.M)
 
 
@@ -57,14 +91,20 @@ class examples(unittest.TestCase):
         until(lambda: bound(OWN) or process.poll() is not None, "a receiver")
         return process
 
-    def send(self):
-        """The tone again and again, until the receiver has had enough."""
-        sender = subprocess.Popen(
-            [program(), "send", "--quiet", "--repeat", "0", "--file", self.tone, "--sample", "sc16",
-             "--rate", str(RATE), "--source", PEER, "--connect", OWN, "--qpn", "18",
-             "--remote-qpn", "17"], stderr=subprocess.DEVNULL)
+    def run_sender(self, command, *more):
+        """What a text says, with this test's addresses."""
+        command = command.replace("127.0.0.1", OWN).replace("127.0.0.2", PEER)
+        words = shlex.split(command.replace("\\\n", " "))
+        self.assertEqual(words[:2], ["gr-rdma", "send"])
+        sender = subprocess.Popen([program(), *words[1:], "--quiet", *more],
+                                  stderr=subprocess.DEVNULL)
         self.addCleanup(end_process, sender)
         return sender
+
+    def send(self):
+        """The tone in place of the scene, until the receiver has had enough."""
+        command = COMMAND.replace("--scene", "--repeat 0 --file " + self.tone)
+        return self.run_sender(command)
 
     def prints_the_tone(self, process, count):
         self.send()
@@ -83,6 +123,49 @@ class examples(unittest.TestCase):
         self.assertEqual(self.compiled, 0, self.output)
         self.assertGreaterEqual(len(self.grc), 2)
         self.assertNotIn("Warning", self.output.replace("log :warning: Matplotlib", ""))
+
+    def test_every_example_says_what_to_send(self):
+        texts = sorted(glob.glob(os.path.join(EXAMPLES, "*", "*.grc")))
+        texts.append(os.path.join(EXAMPLES, "spectrum", "spectrum.py"))
+        texts.append(os.path.join(os.environ["RDMA_SOURCE_DIR"], "README.md"))
+        for path in texts:
+            with open(path, encoding="utf-8") as file:
+                words = " ".join(file.read().replace("\\", " ").split())
+            with self.subTest(path=path):
+                self.assertIn(COMMAND, words)
+
+    def test_senders_in_the_sources_documentation(self):
+        with open(os.path.join(os.environ["RDMA_SOURCE_DIR"], "grc", "rdma_source.block.yml"),
+                  encoding="utf-8") as file:
+            commands = re.findall(r"^ +(gr-rdma send .*)$", file.read(), re.M)
+        self.assertEqual(len(commands), 3)
+        for command in commands:
+            with self.subTest(command=command):
+                self.reaches_the_block(command)
+
+    def reaches_the_block(self, command):
+        """A flowgraph of the block as it is when it is new, but for its connection."""
+        given = dict(listen=OWN, source=OWN, connect=PEER)
+        called = "--listen" in command
+        given["connection"] = ("static" if "--qpn" in command else
+                               "connect" if called else "listen")
+        path, received = self.path("new_source.grc"), self.path("new_source.bin")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(NEW_SOURCE % ("".join("\n    %s: %s" % item for item in given.items()),
+                                     received))
+        result, output = compile_grc(self.folder.name, path)
+        self.assertEqual(result, 0, output)
+        if called:
+            sender = self.run_sender(command)
+            until(lambda: bound(PEER), "the sender")
+        receiver = self.start(self.path("new_source.py"))
+        if not called:
+            sender = self.run_sender(command)
+        output, errors = receiver.communicate(timeout=60)
+        self.assertEqual(receiver.returncode, 0, errors)
+        end_process(sender)
+        self.assertEqual(os.path.getsize(received), 8 * 100000, output)
+        os.remove(received)
 
     def test_spectrum_py(self):
         output = self.prints_the_tone(self.start(
