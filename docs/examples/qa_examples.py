@@ -61,6 +61,23 @@ def compile_grc(folder, *files):
     return result.returncode, result.stdout
 
 
+# The window as main() makes it: its size, and by how much its content is scrolled off.
+WINDOW = """
+import sys
+from PyQt5 import Qt
+application = Qt.QApplication(sys.argv)
+import spectrum_qt
+window = spectrum_qt.spectrum_qt()
+if hasattr(spectrum_qt, "snippets_main_after_init"):
+    spectrum_qt.snippets_main_after_init(window)
+window.show()
+application.processEvents()
+scroll = window.top_scroll
+print(window.width(), window.height(), scroll.horizontalScrollBar().maximum(),
+      scroll.verticalScrollBar().maximum())
+"""
+
+
 def catches(pid, number):
     with open("/proc/%d/status" % pid, encoding="ascii") as status:
         caught = int(re.search(r"SigCgt:\t(\w+)", status.read()).group(1), 16)
@@ -199,6 +216,16 @@ class examples(unittest.TestCase):
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=20)
         self.assertEqual(process.returncode, 0, errors)
+
+    def test_spectrum_qt_shows_all_of_it_and_fits_a_small_screen(self):
+        environment = dict(os.environ, HOME=self.folder.name, XDG_CONFIG_HOME=self.folder.name,
+                           XDG_RUNTIME_DIR=self.folder.name, QT_QPA_PLATFORM="offscreen")
+        output = subprocess.run([sys.executable, "-c", WINDOW], cwd=self.folder.name,
+                                env=environment, text=True, stdout=subprocess.PIPE,
+                                timeout=60, check=True).stdout
+        width, height, *scrolled_off = map(int, output.splitlines()[-1].split())
+        self.assertEqual(scrolled_off, [0, 0])
+        self.assertTrue(900 <= width <= 1280 and 600 <= height <= 768, output)
 
     def test_header_says_what_to_expect(self):
         for path in glob.glob(os.path.join(EXAMPLES, "*", "*.py")):
