@@ -59,9 +59,10 @@ int device_block::state::begin_work()
     bool asked = false;
     for (const input& in : inputs) {
         gr::thread::scoped_lock lock(*in.ring->mutex());
-        const int begun =
-            in.ring->on_device()->begin_work(in.reader, in.reader->nitems_read(), asked);
+        ring_device& ring = *in.ring->on_device();
+        const int begun = ring.begin_work(in.reader, in.reader->nitems_read(), asked);
         code = code != 0 ? code : begun;
+        code = code != 0 ? code : ring.error(); // what it wrote may not be there
     }
     for (std::size_t i = 0; i < needs.size(); ++i) {
         gr::thread::scoped_lock lock(*written_by_kernels[i]->mutex());

@@ -244,6 +244,8 @@ BOOST_FIXTURE_TEST_CASE(a_call_that_fails_alone_is_no_kernel_s_fault, on_imitate
                                       " on cuda:0 (Imitation 9000, 0000:17:00.0): a call "
                                       "of the driver failed with "
                                       "CUDA_ERROR_OUT_OF_MEMORY (2)");
+    // A reader's kernel would not have waited for what the source's is to write.
+    BOOST_TEST(middle->entered.now() == 0u);
     // Nor is the source to blame for what comes later.
     fake.api().event_record = record;
     middle->fault_at = 0;
