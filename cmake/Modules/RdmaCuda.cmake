@@ -2,7 +2,7 @@
 # CUDA by ENABLE_CUDA: RDMA_HAVE_CUDA, the language enabled, the toolkit's targets (CUDA::...),
 # and the architectures. CUDA's runtime is linked statically: the library that is built loads
 # on a machine without an NVIDIA driver.
-set(RDMA_CUDA_OLDEST 11.8)
+include(RdmaNvcc)
 
 # The devices to compile for, by toolkit. Code for x.y runs on x.z with z >= y; the last one
 # has PTX too, from which the driver compiles for what came later.
@@ -34,12 +34,9 @@ if(NOT ENABLE_CUDA MATCHES "^(AUTO|ON|OFF)$")
 endif()
 if(NOT ENABLE_CUDA STREQUAL "OFF")
     if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
-        # The toolkit's own packages put nvcc on nobody's PATH.
-        find_program(RDMA_NVCC nvcc HINTS ENV CUDA_PATH ENV CUDA_HOME PATHS /usr/local/cuda
-                     PATH_SUFFIXES bin)
-        mark_as_advanced(RDMA_NVCC)
-        if(RDMA_NVCC)
-            set(ENV{CUDACXX} ${RDMA_NVCC})
+        rdma_find_nvcc(/usr/local nvcc)
+        if(nvcc)
+            set(ENV{CUDACXX} ${nvcc})
         endif()
     endif()
     set(architectures_given OFF)
