@@ -38,6 +38,27 @@ first=$(number faults_dropped "$WORK/sent")
 transfer uc 3
 [ "$first" = "$(number faults_dropped "$WORK/sent")" ] || fail "one seed, two kinds of faults"
 
+# A sender of a static connection that is started anew, without a terminal: it would wait for ever,
+# and says why in a line that stays.
+head -c 3000000 /dev/urandom >"$FILE"
+"$GR_RDMA" receive "${RX[@]}" --sample cu8 --message-bytes 20000 --mtu 1024 --out "$WORK/out" \
+    >"$WORK/received" 2>&1 &
+receiver=$!
+wait_until 10 receives $receiver || fail "the static receiver never listened"
+AGAIN=(send "${TX[@]}" --sample cu8 --message-bytes 20000 --mtu 1024 --file "$FILE")
+"$GR_RDMA" "${AGAIN[@]}" >"$WORK/sent" 2>&1 || fail "the first transfer: $(cat "$WORK/sent")"
+"$GR_RDMA" "${AGAIN[@]}" >"$WORK/sent" 2>&1 &
+sender=$!
+wait_until 20 grep -q "waits for PSN 3000" "$WORK/sent" || fail "no word of the PSN: $(cat "$WORK/sent")"
+kill -INT $sender
+wait_for_end $sender 10 || fail "the second sender does not end"
+"$GR_RDMA" "${AGAIN[@]}" --psn 3000 >"$WORK/sent" 2>&1 || fail "with the PSN that was named: $(cat "$WORK/sent")"
+kill -INT $receiver
+wait_for_end $receiver 10 || fail "the static receiver does not end"
+grep -q "begins again at PSN 0, and 3000 is next" "$WORK/received" || fail "$(cat "$WORK/received")"
+cat "$FILE" "$FILE" >"$WORK/twice"
+same "$WORK/out" "$WORK/twice" || fail "not both transfers came out"
+
 "$GR_RDMA" send --endpoint verbs --connect x --source y --scene --fault-drop 0.1 2>"$WORK/err"
 [ $? -eq 2 ] || fail "faults without packets are accepted"
 finish

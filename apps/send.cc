@@ -260,13 +260,32 @@ private:
     void show_progress()
     {
         const auto& counts = d_to.counters();
-        d_console.progress(d_to.state() == io::endpoint_state::connecting && d_done == 0
-                               ? "send: " + d_to.status_text()
-                               : "send: " + std::to_string(counts.messages_sent.value()) +
-                                     " messages, " +
-                                     core::human_bytes(counts.bytes_sent.value()) + ", " +
-                                     std::to_string(counts.retransmissions.value()) +
-                                     " retransmissions");
+        const bool waits = d_to.state() == io::endpoint_state::connecting && d_done == 0;
+        if (waits)
+            tell_what_it_waits_for();
+        d_console.progress(
+            waits ? "send: " + d_to.status_text()
+                  : "send: " + std::to_string(counts.messages_sent.value()) +
+                        " messages, " + core::human_bytes(counts.bytes_sent.value()) +
+                        ", " + std::to_string(counts.retransmissions.value()) +
+                        " retransmissions");
+    }
+
+    // In a line that stays, and where there is no terminal: it may wait for ever.
+    void tell_what_it_waits_for()
+    {
+        constexpr std::int64_t patience_ns = 2000000000;
+        const std::int64_t now = core::monotonic_ns();
+        const std::string text = d_to.status_text();
+        if (text != d_waits_for) {
+            d_waits_for = text;
+            d_waits_since_ns = now;
+            d_told = false;
+        }
+        if (d_told || now - d_waits_since_ns < patience_ns)
+            return;
+        d_told = true;
+        d_console.note("gr-rdma send: " + text);
     }
 
     io::endpoint& d_to;
@@ -281,6 +300,9 @@ private:
     io::wc_status d_failed = io::wc_status::success;
     std::int64_t d_first_ns = 0;
     std::int64_t d_last_ns = 0;
+    std::string d_waits_for;
+    std::int64_t d_waits_since_ns = 0;
+    bool d_told = false;
 };
 
 summary summarise(const io::endpoint& endpoint, const std::string& ended, double seconds)

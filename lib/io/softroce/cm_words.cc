@@ -95,6 +95,18 @@ std::string failure_text(const queue_pair& qp)
     return qp.query ? query_words(qp) : connection_words(qp);
 }
 
+std::string elsewhere_text(const queue_pair& qp)
+{
+    const std::optional<wire::psn> psn = qp.tx->elsewhere();
+    if (!psn)
+        return "";
+    const std::string expected = std::to_string(psn->value());
+    return "the peer " + text_of(qp.peer_address) + " waits for PSN " + expected +
+           ", where an earlier sender ended, and takes what is sent here for repetitions: "
+           "start both sides anew, give psn=" +
+           expected + ", or connect to a port";
+}
+
 std::string refusal_text(const queue_pair& qp)
 {
     const std::string from =
@@ -116,6 +128,14 @@ std::string refusal_text(const queue_pair& qp)
         return from +
                "an RDMA WRITE with a wrong R_Key or outside the next slot; compare "
                "rkey, address and message_bytes on both sides";
+    case responder::refusal::begins_again: {
+        const std::string expected = std::to_string(qp.rx->expected_psn().value());
+        return "the peer " + text_of(qp.peer_address) + " begins again at PSN " +
+               std::to_string(qp.rx->first_psn().value()) + ", and " + expected +
+               " is next here: what it sends is taken for a repetition, and dropped. "
+               "Start both sides anew, give the sender psn=" +
+               expected + ", or connect with listen instead";
+    }
     }
     return "";
 }

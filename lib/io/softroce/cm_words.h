@@ -18,6 +18,8 @@ std::string failure_text(const queue_pair& qp);
 
 //! What \p qp refused of what its peer sent, and what to change; empty: nothing.
 std::string refusal_text(const queue_pair& qp);
+//! Static: the peer answers, and waits for another PSN than the first one of ours.
+std::string elsewhere_text(const queue_pair& qp);
 
 } // namespace softroce
 } // namespace io

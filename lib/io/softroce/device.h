@@ -111,6 +111,7 @@ private:
     void note_kernel_drops() noexcept;
     void check_failure(queue_pair& qp);
     void tell_refusal(queue_pair& qp);
+    void tell_elsewhere(queue_pair& qp);
     void sleep() noexcept;
 
     // A junk packet belongs to nobody: each queue pair at this address shows it.

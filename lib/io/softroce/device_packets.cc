@@ -180,6 +180,8 @@ void device::deliver(queue_pair& qp, const wire::packet& p, std::int64_t now_ns)
             qp.sendable.ring();
         check_failure(qp);
         heard = qp.tx->heard();
+        if (qp.tx->elsewhere() && !qp.uses_cm)
+            tell_elsewhere(qp);
     } else {
         qp.rx->on_packet(p, now_ns);
         heard = qp.rx->heard();
@@ -201,6 +203,19 @@ void device::check_failure(queue_pair& qp)
     if (status != wc_status::success && status != wc_status::flushed &&
         qp.state.load(std::memory_order_relaxed) != endpoint_state::failed)
         qp.set_state(endpoint_state::failed, words(status, qp));
+}
+
+// Neither side will ever end by itself.
+void device::tell_elsewhere(queue_pair& qp)
+{
+    if (qp.over())
+        return;
+    const std::string what = elsewhere_text(qp);
+    if (what == qp.status_text())
+        return;
+    if (qp.config.log && qp.refusals.pass(core::monotonic_ns()))
+        qp.config.log(core::log_level::warn, what);
+    qp.set_state(qp.state.load(std::memory_order_relaxed), what);
 }
 
 // The peer will end, not knowing why: this side does.

@@ -89,6 +89,28 @@ BOOST_AUTO_TEST_CASE(answers_several_packets_by_one_acknowledgement)
     BOOST_TEST(b.counts.acks_sent.value() == 2u);
 }
 
+BOOST_AUTO_TEST_CASE(tells_a_sender_that_begins_again_from_one_that_repeats)
+{
+    // A static connection's sender that was started anew begins at the first PSN.
+    responder_bench b(rc_config());
+    b.post(1024);
+    b.post(1024);
+    b.give_message(pattern(7, 600));
+    const wire::psn first(100);
+    b.give(op::send_first, first, pattern(9, mtu)); // its acknowledgement was lost
+    BOOST_TEST((b.rx.refused() == responder::refusal::none));
+    b.now_ns += 2000000000;
+    b.give(op::send_middle, wire::psn(101), pattern(9, mtu));
+    BOOST_TEST((b.rx.refused() == responder::refusal::none));
+    b.give(op::send_first, first, pattern(9, mtu));
+    BOOST_TEST((b.rx.refused() == responder::refusal::begins_again));
+    BOOST_TEST(b.rx.first_psn().value() == 100u);
+    BOOST_TEST(b.rx.expected_psn().value() == 103u);
+    BOOST_TEST(b.counts.duplicates.value() == 3u);
+    b.give_message(pattern(8, 10)); // in its place
+    BOOST_TEST((b.rx.refused() == responder::refusal::none));
+}
+
 BOOST_AUTO_TEST_CASE(acknowledges_duplicates_again_and_drops_them)
 {
     responder_bench b(rc_config());

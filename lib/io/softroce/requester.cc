@@ -199,8 +199,11 @@ bool requester::on_acknowledge(const wire::packet& p, std::int64_t now_ns) noexc
     const std::int32_t ahead =
         wire::psn::distance(una, is_ack ? p.bth.psn + 1 : p.bth.psn);
     // An old one, or one for what was never sent.
-    if (ahead < 0 || static_cast<std::uint64_t>(ahead) + !is_ack > d_highest - d_una)
+    if (ahead < 0 || static_cast<std::uint64_t>(ahead) + !is_ack > d_highest - d_una) {
+        if (!d_heard && d_highest != 0)
+            d_elsewhere = is_ack ? p.bth.psn + 1 : p.bth.psn;
         return false;
+    }
     d_heard = true;
     const std::uint64_t upto = d_una + static_cast<std::uint64_t>(ahead);
     bool any = acknowledge_below(upto, now_ns);

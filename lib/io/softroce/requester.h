@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace gr {
@@ -88,6 +89,12 @@ public:
     void abort(wc_status status) noexcept;
     //! The peer has acknowledged something.
     bool heard() const noexcept { return d_heard; }
+    //! The peer answers, but is elsewhere than this sender begins: the PSN that it waits
+    //! for, as an earlier sender left it. nullopt: not so, or not any more.
+    std::optional<wire::psn> elsewhere() const noexcept
+    {
+        return d_heard ? std::nullopt : d_elsewhere;
+    }
     bool idle() const noexcept { return d_count == 0 && d_requests.empty(); }
 
 private:
@@ -136,6 +143,7 @@ private:
     double d_threshold = 1e9;
     std::uint64_t d_recover = 0; // losses below this packet belong to one event
     bool d_heard = false;
+    std::optional<wire::psn> d_elsewhere; // until d_heard
     unsigned d_retries = 0;
     unsigned d_rnr_retries = 0;
     std::int64_t d_timer_ns =

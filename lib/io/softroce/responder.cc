@@ -12,6 +12,9 @@ namespace softroce {
 
 namespace {
 
+// A sender that repeats its first packet has not gone further, and does not wait so long.
+constexpr std::int64_t restart_silence_ns = 1000000000;
+
 wire::service wire_service(service_type s) noexcept
 {
     switch (s) {
@@ -93,6 +96,9 @@ void responder::on_request_rc(const wire::packet& p, std::int64_t now_ns) noexce
         if (!is_far(ahead)) {
             d_counts.duplicates.add();
             d_ack_due = true; // the acknowledgement may have been lost
+            if (t.starts && p.bth.psn == d_config.first_psn &&
+                now_ns - d_taken_ns >= restart_silence_ns)
+                d_refusal = refusal::begins_again;
         }
         return;
     }
@@ -137,6 +143,7 @@ void responder::on_request_rc(const wire::packet& p, std::int64_t now_ns) noexce
     }
     d_counts.packets_received.add();
     ++d_expected;
+    d_taken_ns = now_ns;
     d_refusal = refusal::none;
     d_nak_sent = false;
     d_nak_due = false;

@@ -100,16 +100,19 @@ public:
     //! Lost since the last delivered message, as far as seen.
     gap pending_gap() const noexcept;
     //! Why the last request was refused for good (RC: NAK invalid request or remote
-    //! access error), which ends the peer's sending; none: it was not.
+    //! access error), which ends the peer's sending, or led nowhere; none: it was not.
     enum class refusal : std::uint8_t {
         none,
         message_length, //!< longer than slot_bytes() and header
         packet_length,  //!< does not fit the MTU
         sequence,       //!< a FIRST inside a message, a MIDDLE outside, and the like
         access,         //!< of an RDMA WRITE
+        begins_again,   //!< the first PSN again, after a silence: another sender's
     };
     refusal refused() const noexcept { return d_refusal; }
     std::uint32_t mtu() const noexcept { return d_config.mtu; }
+    wire::psn first_psn() const noexcept { return d_config.first_psn; }
+    wire::psn expected_psn() const noexcept { return d_expected; }
     //! The longest message that the slot in use takes, header included.
     std::uint64_t most_bytes() const noexcept
     {
@@ -161,6 +164,7 @@ private:
     bool d_ack_due = false;
     bool d_nak_due = false;
     bool d_nak_sent = false; // d_expected was asked for; silent until it comes
+    std::int64_t d_taken_ns = 0; // when the last packet was in its place
     wire::aeth d_nak;
     refusal d_refusal = refusal::none;
 

@@ -318,6 +318,8 @@ std::string softroce_endpoint::status_text() const
         return "listening on " + d_config.listen;
     if (d_qp->uses_cm)
         return "connecting to " + d_config.connect;
+    if (const std::string why = d_qp->status_text(); !why.empty())
+        return why;
     return "waiting for " + (d_config.connect.empty() ? "a sender" : d_config.connect) +
            " to speak over UDP 4791";
 }
