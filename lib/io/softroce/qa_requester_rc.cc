@@ -326,26 +326,6 @@ BOOST_AUTO_TEST_CASE(an_answer_starts_the_count_of_time_outs_again)
     BOOST_TEST((b.tx.failure() == wc_status::success));
 }
 
-BOOST_AUTO_TEST_CASE(a_peer_that_waits_for_another_psn_is_told_from_a_silent_one)
-{
-    requester_bench b(rc_config());
-    BOOST_TEST(!b.ack(5)); // nothing was sent yet
-    BOOST_TEST(!b.tx.elsewhere());
-    b.post(4 * mtu);
-    b.drain();
-    BOOST_TEST(!b.tx.elsewhere());
-    BOOST_TEST(!b.ack(1000)); // the last one that it has
-    BOOST_REQUIRE(b.tx.elsewhere());
-    BOOST_TEST(b.tx.elsewhere()->value() == (b.config.first_psn + 1001).value());
-    BOOST_TEST(!b.ask_again(2000)); // the next that it wants
-    BOOST_REQUIRE(b.tx.elsewhere());
-    BOOST_TEST(b.tx.elsewhere()->value() == (b.config.first_psn + 2000).value());
-    BOOST_TEST(!b.tx.heard());
-    b.ack(0);
-    BOOST_TEST(b.tx.heard());
-    BOOST_TEST(!b.tx.elsewhere());
-}
-
 BOOST_AUTO_TEST_CASE(a_peer_not_heard_yet_is_waited_for)
 {
     for (const bool waits : { true, false }) {
