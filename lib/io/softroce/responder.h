@@ -163,7 +163,7 @@ private:
     // RC
     bool d_ack_due = false;
     bool d_nak_due = false;
-    bool d_nak_sent = false; // d_expected was asked for; silent until it comes
+    bool d_nak_sent = false;     // d_expected was asked for; silent until it comes
     std::int64_t d_taken_ns = 0; // when the last packet was in its place
     wire::aeth d_nak;
     refusal d_refusal = refusal::none;
