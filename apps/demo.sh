@@ -11,7 +11,8 @@ usage: apps/demo.sh [--scene]
 Installs what is missing, builds, and shows the whole path on this machine, with neither an RDMA
 NIC nor a GPU: one process sends a recording of 1090 MHz aircraft transponders over RoCEv2,
 another receives it in a GNU Radio flowgraph and writes a waterfall, build/demo-waterfall.png.
-Where ../shared/data is absent, or with --scene, a synthetic band is sent instead.
+Where ../shared/data is absent, as beside a clone, or with --scene, a synthetic band is sent
+instead.
 The last line is gaps=N: messages or packets were lost N times, 0 is right.
 Exit code: 0 all arrived; 1 something did not; 2 usage.
 TEXT
@@ -99,7 +100,7 @@ if [ "$scene" = no ] && [ -r "$recording" ]; then
 else
     [ "$scene" = yes ] || echo "No recording at $(realpath -m "$recording")."
     what=(--scene default --count 160)
-    samples=(--sample sc16 --rate 2e6) freq=1090e6
+    samples=(--sample sc16 --rate 2e6) freq=100e6
     echo "Sending a synthetic scene: 2 MS/s, sc16, 160 messages"
 fi
 cut=(--message-bytes 65536 --mtu 4096)
