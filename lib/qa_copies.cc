@@ -255,6 +255,24 @@ BOOST_AUTO_TEST_CASE(without_a_gpu_they_copy_in_host_memory)
     BOOST_TEST(back->memory() == "host");
 }
 
+BOOST_FIXTURE_TEST_CASE(a_mirror_that_fails_ends_the_stream, on_imitated_driver)
+{
+    // Of all that this needs, host readers' copies alone wait for an event.
+    fake.api().stream_wait_event = [](CUstream, CUevent, unsigned) {
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    };
+    auto top = gr::make_top_block("mirror");
+    source_options s;
+    s.total = UINT64_MAX;
+    auto from = make_source(s, stock());
+    auto there = up("cuda:0");
+    auto to = make<host_recorder>(4);
+    top->connect(from, 0, there, 0);
+    top->connect(there, 0, to, 0);
+    run(top);
+    BOOST_TEST(to->items.size() == 0u);
+}
+
 BOOST_FIXTURE_TEST_CASE(wrong_parameters_are_refused, on_imitated_driver)
 {
     BOOST_CHECK_THROW(down("vram"), config_error);

@@ -10,6 +10,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cstdlib>
+#include <thread>
 
 using namespace gr::rdma;
 using namespace gr::rdma::testing;
@@ -253,6 +254,26 @@ BOOST_FIXTURE_TEST_CASE(a_call_that_fails_alone_is_no_kernel_s_fault, on_imitate
     top->wait();
     const std::string why = middle->failure();
     BOOST_TEST(has(why.substr(why.find("in a kernel of")), middle->identifier()));
+}
+
+BOOST_FIXTURE_TEST_CASE(host_blocks_get_nothing_that_a_fault_kept_from_coming,
+                        on_imitated_driver)
+{
+    auto top = gr::make_top_block("tail");
+    auto from = make<device_source>(fake, of_total(UINT64_MAX));
+    from->work.set(false);
+    auto to = make<host_recorder>(4);
+    top->connect(from, 0, to, 0);
+    top->start();
+    // The copy to host memory is waited for: it is behind the kernel.
+    while (fake.calls_of("cuStreamSynchronize") == 0)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    fake.fault(CUDA_ERROR_ILLEGAL_ADDRESS);
+    from->work.set(true);
+    top->wait();
+    BOOST_TEST(has(from->failure(), "CUDA_ERROR_ILLEGAL_ADDRESS"));
+    BOOST_TEST(from->launched.now() != 0u);
+    BOOST_TEST(to->items.size() == 0u);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_driver_without_the_numbers_names_all_that_had_work,

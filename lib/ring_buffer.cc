@@ -297,10 +297,10 @@ unsigned ring_buffer::index_add(unsigned a, unsigned b)
     // update_write_pointer() is not virtual, and the readers see the new index as soon as
     // it has it from here. No reader with as much as one item to pass is at this index.
     if (b != 0 && a == d_write_index) {
-        if (d_device)
-            d_device->wrote(write_offset_bytes(),
-                            std::uint64_t(b) * d_sizeof_item,
-                            d_abs_write_offset + b);
+        if (d_device && !d_device->wrote(write_offset_bytes(),
+                                         std::uint64_t(b) * d_sizeof_item,
+                                         d_abs_write_offset + b))
+            return a;
         if (d_writer_log)
             d_written_round = d_writer_log->begun();
         // Last: who sees it comes for the mutex.

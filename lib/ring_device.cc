@@ -137,7 +137,7 @@ std::uint64_t ring_device::held(const void* key, std::uint64_t position) noexcep
     return position > released ? position - released : 0;
 }
 
-void ring_device::wrote(std::uint64_t offset,
+bool ring_device::wrote(std::uint64_t offset,
                         std::uint64_t bytes,
                         std::uint64_t position) noexcept
 {
@@ -166,6 +166,7 @@ void ring_device::wrote(std::uint64_t offset,
                             : (d_writer ? d_writer->synchronize() : 0);
     }
     note(code);
+    return d_who == writer::host || !d_host_base || d_error == 0;
 }
 
 std::uint64_t ring_device::copying(std::uint64_t position) noexcept

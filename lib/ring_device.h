@@ -99,8 +99,12 @@ public:
      *
      * A mirror is brought up to date, or the device from it. Returns when the CPU may
      * read the mirror; copies to the device go on behind it.
+     *
+     * \return whether readers may have it; not where the CPU reads a mirror and the
+     * device has failed: that holds anything then. error() tells the writer, and device
+     * blocks.
      */
-    void
+    bool
     wrote(std::uint64_t offset, std::uint64_t bytes, std::uint64_t position) noexcept;
     //! Items in front of \p position that still are on their way to the device.
     std::uint64_t copying(std::uint64_t position) noexcept;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <gnuradio/block_detail.h>
 #include <gnuradio/io_signature.h>
 #include <gnuradio/rdma/ring_buffer.h>
 
@@ -88,6 +89,16 @@ int to_device_impl::failed(int code, const char* what)
     return WORK_DONE;
 }
 
+// Readers get nothing more then; see ring_device::wrote().
+int to_device_impl::ring_error() const
+{
+    const auto* const ring = dynamic_cast<const ring_buffer*>(detail()->output(0).get());
+    if (!ring)
+        return 0;
+    gr::thread::scoped_lock lock(*detail()->output(0)->mutex());
+    return ring->device_error();
+}
+
 int to_device_impl::general_work(int noutput_items,
                                  gr_vector_int& ninput_items,
                                  gr_vector_const_void_star& input_items,
@@ -133,6 +144,8 @@ int to_device_impl::general_work(int noutput_items,
     }
     if (d_copies.error() != 0)
         return failed(d_copies.error(), "a copy failed");
+    if (const int code = ring_error(); code != 0)
+        return failed(code, "what was copied does not get to the readers");
     return static_cast<int>(std::min(done - written, room));
 }
 

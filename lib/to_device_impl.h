@@ -41,6 +41,7 @@ public:
 
 private:
     int failed(int code, const char* what);
+    int ring_error() const;
 
     const std::shared_ptr<mem::gpu> d_gpu;
     const std::size_t d_item_bytes;
