@@ -155,9 +155,9 @@ BOOST_AUTO_TEST_CASE(a_sender_has_no_flags_of_receivers_and_says_what_is_right)
         { "idle", "--seconds" },
     };
     const std::string help = f.help();
-    for (const auto& [name, right] : refused) {
-        BOOST_TEST((help.find(std::string("--") + name) == help.npos), name);
-        const std::string flag = std::string("--") + name;
+    for (const auto& one : refused) {
+        const std::string flag = std::string("--") + one.first, right = one.second;
+        BOOST_TEST((help.find(flag) == help.npos), flag);
         for (const auto& line : { words(flag + " 1"), words(flag + "=1") })
             BOOST_CHECK_EXCEPTION(f.parse(line), usage_error, [&](const auto& e) {
                 const std::string said = e.what();
