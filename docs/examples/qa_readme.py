@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The README's flowgraph, run as it stands there against the sender that stands beside it; and
-its picture, beside a fresh one."""
+"""The flowgraphs of README and manual, run as they stand there against the senders beside them; and
+the README's picture, beside a fresh one."""
 
 import os
 import re
@@ -11,6 +11,7 @@ import tempfile
 import unittest
 
 import numpy as np
+from gnuradio import rdma
 from PyQt5.QtGui import QImage
 from qa_helper import bound, end_process, main, program, until
 
@@ -23,11 +24,25 @@ def text_of(*path):
         return file.read()
 
 
-def blocks_of(language):
-    found = re.findall(r"```%s\n(.*?)```" % language, text_of("README.md"), re.S)
+def page(*path):
+    """A page with this test's addresses."""
+    text = text_of(*path)
     for old, new in ADDRESSES.items():
-        found = [text.replace(old, new) for text in found]
-    return found
+        text = text.replace(old, new)
+    return text
+
+
+def blocks_of(language, text):
+    return re.findall(r"```%s\n(.*?)```" % language, text, re.S)
+
+
+def gpu_missing():
+    """Why there is none; empty where there is one."""
+    try:
+        rdma.to_host(memory="cuda:0")
+    except (ValueError, rdma.CudaError) as error:
+        return str(error)
+    return ""
 
 
 def waterfall_of(path):
@@ -41,13 +56,53 @@ def waterfall_of(path):
 
 class readme(unittest.TestCase):
     def test_spectra_in_under_twenty_lines(self):
-        (code,) = blocks_of("python")
+        text = page("README.md")
+        (code,) = blocks_of("python", text)
         self.assertLess(len(code.splitlines()), 20)
-        (sender,) = [text for text in blocks_of("sh") if "gr-rdma send" in text]
+        (sender,) = [text for text in blocks_of("sh", text) if "gr-rdma send" in text]
+        output = self.received(code, sender)
+        self.assertEqual(output.splitlines()[-1], "3 spectra")
+
+    def test_a_flowgraph_on_a_gpu(self):
+        text = page("docs", "user", "gpu.md")
+        (code,) = blocks_of("python", text)
+        self.assertEqual(code.count('memory="cuda:0"'), 2)
+        sender = re.search(r"`(gr-rdma send [^`]*)`", text).group(1)
+        reason = gpu_missing()
+        if reason:
+            refused = subprocess.run([sys.executable, "-c", code], text=True, check=False,
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.assertIn("ValueError: " + reason, refused.stderr)
+            code = code.replace("cuda:0", "auto")
+        output = " ".join(self.received(code, sender).split())
+        self.assertTrue(output.endswith("3 spectra"), output)
+        log = re.search(r"rdma_source :info: (softroce .*?) *\(NVIDIA H200",
+                        " ".join(text.split())).group(1)
+        if reason:
+            self.assertIn("`ring of 16 x 64 KiB in host memory`", " ".join(text.split()))
+            log = log.replace("ring of 32 x 64 KiB in cuda:0",
+                              "ring of 16 x 64 KiB in host memory")
+        self.assertIn(log, output)
+
+    def test_what_is_said_where_there_is_no_driver(self):
+        reason = gpu_missing()
+        if "libcuda.so.1 was not found" not in reason:
+            self.skipTest("there is a driver")
+        rows = re.findall(r"^\| ([^|]*) \.\.\. \|", page("docs", "user", "gpu.md"), re.M)
+        said = [reason]
+        for given in dict(route="staged"), dict(memory="cuda:0", route="staged"):
+            with self.assertRaises(ValueError) as caught:
+                rdma.source(listen="127.5.7.1", **given)
+            said.append(str(caught.exception))
+        for words in said:
+            self.assertEqual(sum(words.startswith(row) for row in rows), 1, words)
+        rdma.source(listen="127.5.7.1")  # and the ring is in host memory
+
+    def received(self, code, sender):
+        """What the receiver prints while the sender sends."""
         command = shlex.split(sender.replace("\\\n", " "))
         self.assertTrue(command[0].endswith("gr-rdma"))
         own = re.search(r"[( ]listen=\"([^\"]*)\"", code).group(1)
-
         receiver = subprocess.Popen([sys.executable, "-c", code], text=True,
                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(receiver.stderr.close)
@@ -59,7 +114,7 @@ class readme(unittest.TestCase):
         self.addCleanup(end_process, sending)
         output, errors = receiver.communicate(timeout=60)
         self.assertEqual(receiver.returncode, 0, errors)
-        self.assertEqual(output.splitlines()[-1], "3 spectra")
+        return output
 
     def test_picture_is_what_the_demo_makes_in_a_clone(self):
         """Not to the point: fonts differ, and times of arrival."""

@@ -42,6 +42,7 @@ class gpu(unittest.TestCase):
             run(block, sink)
             spectra[memory] = np.array(sink.data())
             self.assertEqual(block.spectra(), 5000000 // 102400)
+            self.assertEqual(block.failure(), "")
         self.assertEqual(len(spectra[GPU]), 1024 * (5000000 // 102400))
         np.testing.assert_allclose(spectra[GPU], spectra["host"], rtol=1e-4)
 

@@ -283,6 +283,12 @@ class no_device(unittest.TestCase):
             self.assertIn("rdma link lists none", str(raised.exception))
 
 
+class on_the_cpu(unittest.TestCase):
+    def test_no_gpu_has_failed(self):
+        for block in BLOCKS[1:]:
+            self.assertEqual(block(memory="host").failure(), "")
+
+
 class documentation(unittest.TestCase):
     """What help() and the manual say is all there is, and nothing else."""
 
@@ -305,6 +311,12 @@ class documentation(unittest.TestCase):
                     stated = row.split("|")[2].strip().strip("`").strip('"')
                     if stated:
                         self.assertEqual(stated, default.strip("'").removesuffix(".0"))
+
+    def test_every_exception(self):
+        for block in BLOCKS:
+            for text in inspect.getdoc(block), self.page(block.__name__):
+                for name in "ValueError", "rdma.CudaError":
+                    self.assertIn(name, text)
 
     def test_every_counter_of_a_receiver(self):
         sending = {"messages_sent", "bytes_sent", "packets_sent", "acks_received",

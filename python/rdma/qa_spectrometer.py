@@ -142,8 +142,7 @@ class beside_scipy(spectrometer_case):
     """welch() averages all it is given: one vector of all transforms."""
 
     def compare(self, sample="sc16", scipy_window="hann", scaling="spectrum", overlap=128,
-                rate=1.0, floor=0.0, **parameters):
-        length, average = 512, 32
+                rate=1.0, floor=0.0, length=512, average=32, **parameters):
         count = (average - 1) * (length - overlap) + length
         data, values = make_samples(sample, count)
         _, want = signal.welch(values, rate, scipy_window, length, overlap, detrend=False,
@@ -165,8 +164,7 @@ class beside_scipy(spectrometer_case):
             self.compare(overlap=overlap)
 
     def test_windows_that_both_define(self):
-        # GNU Radio's flat top, CFD Nuttall, exponential (in dB), Welch and Riemann windows
-        # are others than SciPy's, or SciPy has none. Its coefficients are floats.
+        # GNU Radio's coefficients are floats.
         for theirs, ours, parameter in [
                 ("boxcar", window.WIN_RECTANGULAR, 0), ("hamming", window.WIN_HAMMING, 0),
                 ("blackman", window.WIN_BLACKMAN, 0), (("kaiser", 6.76), window.WIN_KAISER, 6.76),
@@ -176,6 +174,21 @@ class beside_scipy(spectrometer_case):
                 (("tukey", 0.3), window.WIN_TUKEY, 0.3)]:
             with self.subTest(window=theirs):
                 self.compare(scipy_window=theirs, window=ours, window_parameter=parameter)
+                for length in (64 if theirs == "parzen" else 16, 64, 8192):
+                    self.compare(scipy_window=theirs, window=ours, window_parameter=parameter,
+                                 length=length, average=1, overlap=0, floor=1)
+
+    def test_windows_of_gnu_radio_alone(self):
+        for name, parameter in [("flattop", 0), ("nuttall_cfd", 0), ("welch", 0), ("riemann", 0),
+                                ("exponential", 8), ("parzen", 0)]:
+            for length in (16, 64, 8192):
+                with self.subTest(window=name, length=length):
+                    self.compare(scipy_window=gr_window(name, length, parameter), window=name,
+                                 window_parameter=parameter, length=length, average=1, overlap=0,
+                                 floor=1)
+        # So that nobody takes one for the other.
+        with self.assertRaises(AssertionError):
+            self.compare(scipy_window="flattop", window="flattop")
 
 
 class tags_and_counters(spectrometer_case):

@@ -31,20 +31,29 @@ class input_spin;
  *     class scale : public gr::rdma::device_block
  *     {
  *     public:
- *         scale()
- *             : gr::block("scale",
- *                         gr::io_signature::make(1, 1, 4, gr::rdma::ring_buffer::type),
- *                         gr::io_signature::make(1, 1, 4, gr::rdma::ring_buffer::type)),
- *               device_block("auto") {}
- *         int device_work(int n, gr_vector_int&, gr_vector_const_void_star& in,
+ *         explicit scale(float factor, const std::string& memory = "auto")
+ *             : gr::block("scale", floats(), floats()),
+ *               device_block(memory), d_factor(factor) {}
+ *         int device_work(int room, gr_vector_int& there, gr_vector_const_void_star& in,
  *                         gr_vector_void_star& out) override
  *         {
- *             launch_scale(in[0], out[0], n, stream());
- *             check(cudaGetLastError(), "launch_scale");
+ *             const int n = there[0] < room ? there[0] : room;
+ *             check(launch_scale(in[0], out[0], n, d_factor, stream()), "launch_scale");
  *             consume_each(n);
  *             return n;
  *         }
+ *
+ *     private:
+ *         static gr::io_signature::sptr floats()
+ *         {
+ *             return gr::io_signature::make(
+ *                 1, 1, sizeof(float), gr::rdma::ring_buffer::type);
+ *         }
+ *         const float d_factor;
  *     };
+ *
+ * where launch_scale() launches the kernel and returns cudaGetLastError(). The manual,
+ * docs/user/own-cuda-block.md, has the whole of it.
  *
  * The rest is done here. A span of an input is written again only when the kernels that
  * were in the stream when device_work() returned are done. Readers' kernels start behind
@@ -61,10 +70,12 @@ class input_spin;
  * the same. A block that waits for room in its output sleeps either way.
  *
  * Threads: device_work() runs on the block's thread, on which the GPU is the current
- * device; so it is in start(), device_start() and device_stop().
+ * device; so it is in a derived block's start() once device_block::start() has returned,
+ * and in its stop() until it calls device_block::stop().
  *
  * A neighbour in another memory: start() of the flowgraph throws config_error, with both
- * names and what to put between; see flowgraph_memory.h for what is found later only.
+ * names and what to put between. Where a host block that wants rings could be meant as
+ * well, it is found later, when the block starts, and ends the stream.
  *
  * A CUDA error, an exception out of device_work(), such a neighbour found late: the
  * block logs it with its name and ends its stream, and the flowgraph with it; failure()
@@ -89,7 +100,7 @@ public:
     //! Why the block ended its stream; empty while all is well. Any thread.
     std::string failure() const;
 
-    //! Derived blocks that override these call them first and last, respectively.
+    //! Derived blocks that override these call start() first and stop() last.
     bool start() override;
     bool stop() override;
     int general_work(int noutput_items,

@@ -1,6 +1,7 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "argument.h"
+#include "failure.h"
 
 #include <gnuradio/rdma/convert.h>
 
@@ -27,7 +28,9 @@ Complex types become gr_complex, byte becomes float; sc8 and byte by 1/128, sc16
 
 Raises
   ValueError        a parameter is wrong: its name, the value, and what would be right
-  TypeError         a parameter is of another type, named likewise)";
+  TypeError         a parameter is of another type, named likewise
+  rdma.CudaError    the GPU's driver failed, or this build has no code for the GPU that
+                    memory names)";
 
 convert::sptr make(const str_argument& sample,
                    const int_argument& vlen,
@@ -56,5 +59,9 @@ void bind_convert(py::module_& m)
              py::arg("sample") = d.sample,
              py::arg("vlen") = d.vlen,
              py::arg("memory") = d.memory,
-             py::arg("wait") = d.wait);
+             py::arg("wait") = d.wait)
+        .def("failure",
+             &failure_of<convert>,
+             py::call_guard<py::gil_scoped_release>(),
+             failure_doc);
 }

@@ -73,7 +73,8 @@ Raises
   ValueError     a parameter is wrong: its name, the value, and what would be right
   TypeError      a parameter is of another type, named likewise
   OSError        a system call failed; errno is set
-  MemoryError    the ring cannot be allocated)";
+  MemoryError    the ring cannot be allocated
+  rdma.CudaError the GPU's driver failed)";
 
 // Every source that Python made and that still exists.
 std::mutex made_mutex;

@@ -1,6 +1,7 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "argument.h"
+#include "failure.h"
 
 #include <gnuradio/rdma/spectrometer.h>
 
@@ -42,7 +43,9 @@ rx_gap; from the input's tags.
 
 Raises
   ValueError        a parameter is wrong: its name, the value, and what would be right
-  TypeError         a parameter is of another type, named likewise)";
+  TypeError         a parameter is of another type, named likewise
+  rdma.CudaError    the GPU's driver failed, or this build has no code for the GPU that
+                    memory names)";
 
 spectrometer::sptr make(const str_argument& sample,
                         const int_argument& vlen,
@@ -106,5 +109,6 @@ void bind_spectrometer(py::module_& m)
         .def("frames_dropped",
              &spectrometer::frames_dropped,
              release,
-             "Frames that a gap cut, or whose average it cut.");
+             "Frames that a gap cut, or whose average it cut.")
+        .def("failure", &failure_of<spectrometer>, release, failure_doc);
 }
