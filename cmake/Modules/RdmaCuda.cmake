@@ -49,6 +49,9 @@ if(NOT ENABLE_CUDA STREQUAL "OFF")
         rdma_without_cuda("no working CUDA compiler was found")
     else()
         enable_language(CUDA)
+        # Where nvcc takes an older g++ for the host's code, the folder of that one's libstdc++
+        # would stand in front of c++'s own when that links (Debian 13: 13 before 14).
+        list(FILTER CMAKE_CUDA_IMPLICIT_LINK_DIRECTORIES EXCLUDE REGEX "/gcc/")
         find_package(CUDAToolkit)
         if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS RDMA_CUDA_OLDEST)
             rdma_without_cuda("${CMAKE_CUDA_COMPILER} is CUDA ${CMAKE_CUDA_COMPILER_VERSION}")
