@@ -59,10 +59,12 @@ class gpu(unittest.TestCase):
         np.testing.assert_array_equal(streams[0][0], streams[1][0])
         np.testing.assert_allclose(streams[0][1], streams[1][1], rtol=1e-4)
 
-    def refused(self, *chain):
-        """What start() raises; it names both blocks."""
+    def refused(self, *chain, feed=None):
+        """What start() raises; it names the first two of the chain, which feed is not of."""
         top = gr.top_block()
         top.connect(*chain)
+        if feed:
+            top.connect(feed, chain[0])
         for start in (top.start, top.run):
             with self.assertRaises(ValueError) as caught:
                 start()
@@ -82,7 +84,7 @@ class gpu(unittest.TestCase):
         except ValueError as error:
             self.skipTest("two GPUs: %s" % error)
         first = rdma.to_device(sample="byte", memory="cuda:0")
-        why = self.refused(first, second, blocks.null_sink(4))
+        why = self.refused(first, second, blocks.null_sink(4), feed=blocks.null_source(1))
         for part in ("cuda:0", "cuda:1", "rdma.to_host"):
             self.assertIn(part, why)
 
