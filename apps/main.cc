@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "console.h"
 #include "flags.h"
+#include "mem/gpu.h"
 #include "options.h"
 #include "usage_error.h"
 
@@ -60,6 +61,14 @@ const command& find_command(const std::string& word)
                       " (gr-rdma --help lists them)");
 }
 
+std::string cuda_of_build()
+{
+    const int build = mem::state_of_gpus().build; // 13000: 13.0
+    return build == 0 ? "built without CUDA"
+                      : "built with CUDA " + std::to_string(build / 1000) + "." +
+                            std::to_string(build % 1000 / 10);
+}
+
 int run(const words& args)
 {
     if (args.empty()) {
@@ -71,7 +80,7 @@ int run(const words& args)
         return 0;
     }
     if (args[0] == "--version") {
-        std::printf("gr-rdma %s\n", version());
+        std::printf("gr-rdma %s, %s\n", version(), cuda_of_build().c_str());
         return 0;
     }
     const command& chosen = find_command(args[0]);

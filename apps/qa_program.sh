@@ -163,6 +163,8 @@ expect_text "$WORK/tx" '"counters":{' "JSON"
 pair receive --quiet --message-bytes 4096 --count 2 --out - -- \
     --quiet --scene --message-bytes 4096 --count 2
 same "$WORK/rx" "$WORK/out" || fail "stdout does not carry the samples"
+"$GR_RDMA" --version | grep -Eq '^gr-rdma [0-9.]+, built with(out CUDA| CUDA [0-9.]+)$' ||
+    fail "the version is '$("$GR_RDMA" --version)'"
 [ -s "$WORK/tx" ] && fail "send --quiet speaks"
 
 # What the blocks log goes to stderr: stdout may carry samples.

@@ -51,18 +51,32 @@ std::string why_no_code_once(int ordinal)
 #endif
 }
 
+// Is it just that there is none?
+bool is_absence(const std::string& reason)
+{
+    const mem::gpu_state& here = mem::state_of_gpus();
+    const bool ordinary = here.absence == mem::gpu_absence::not_built ||
+                          here.absence == mem::gpu_absence::no_driver ||
+                          here.absence == mem::gpu_absence::no_device;
+    return ordinary && reason.find(here.reason) != reason.npos;
+}
+
 template <typename WhyNot>
 gpu_choice choose(const std::string& memory, const WhyNot& why_not)
 {
     gpu_choice choice;
     choice.gpu = mem::choose_gpu(memory, &choice.reason);
-    if (!choice.gpu || memory != "auto")
+    if (memory != "auto")
         return choice;
+    if (!choice.gpu) {
+        choice.unusable = !is_absence(choice.reason);
+        return choice;
+    }
     const std::string why = why_not(choice.gpu->info().ordinal);
     if (why.empty())
         return choice;
     choice.reason = choice.gpu->info().describe() + " cannot run our kernels: " + why;
-    choice.lacks_code = true;
+    choice.unusable = true;
     choice.gpu = nullptr;
     return choice;
 }

@@ -16,8 +16,9 @@ namespace rdma {
 struct gpu_choice {
     std::shared_ptr<mem::gpu> gpu; //!< null: the host
     std::string reason;            //!< why not a GPU, in words; empty for memory=host
-    bool lacks_code =
-        false; //!< there is a GPU, and this build's kernels do not run on it
+    //! memory=auto: there is a driver, or a GPU, and something is wrong with it; so that
+    //! the user is told. A machine without is an ordinary one.
+    bool unusable = false;
 };
 
 //! Runs a kernel of this build's on the GPU of that number. \throws cuda_error

@@ -34,7 +34,7 @@ BOOST_FIXTURE_TEST_CASE(auto_takes_a_gpu_that_runs_our_kernels, on_imitated_driv
     const gpu_choice choice = choose_gpu("auto", std::ref(trial));
     BOOST_REQUIRE(choice.gpu);
     BOOST_TEST(choice.gpu->info().ordinal == 0);
-    BOOST_TEST(!choice.lacks_code);
+    BOOST_TEST(!choice.unusable);
     BOOST_TEST(trial.calls == 1);
 }
 
@@ -45,10 +45,35 @@ BOOST_FIXTURE_TEST_CASE(auto_is_the_host_where_the_build_has_no_code, on_imitate
         trial.code = code;
         const gpu_choice choice = choose_gpu("auto", std::ref(trial));
         BOOST_TEST(!choice.gpu);
-        BOOST_TEST(choice.lacks_code);
+        BOOST_TEST(choice.unusable);
         BOOST_TEST(has(choice.reason, "cuda:0 ("));
         BOOST_TEST(has(choice.reason, "-DCMAKE_CUDA_ARCHITECTURES=61"));
     }
+}
+
+BOOST_AUTO_TEST_CASE(auto_tells_what_is_wrong_with_a_gpu_that_cannot_be_used)
+{
+    std::vector<fake_cuda::device> devices(1);
+    devices[0].attributes[CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED] = 0;
+    const on_imitated_driver one(devices);
+    counted_trial trial;
+    const gpu_choice choice = choose_gpu("auto", std::ref(trial));
+    BOOST_TEST(!choice.gpu);
+    BOOST_TEST(choice.unusable);
+    BOOST_TEST(has(choice.reason, "has no virtual memory management"));
+    BOOST_TEST(trial.calls == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_machine_without_a_gpu_is_ordinary)
+{
+    if (mem::has_cuda())
+        return;
+    counted_trial trial;
+    const gpu_choice choice = choose_gpu("auto", std::ref(trial));
+    BOOST_TEST(!choice.gpu);
+    BOOST_TEST(choice.unusable ==
+               (mem::state_of_gpus().absence == mem::gpu_absence::stub_library));
+    BOOST_TEST(has(choice.reason, mem::state_of_gpus().reason));
 }
 
 BOOST_FIXTURE_TEST_CASE(another_failure_is_for_the_block_to_tell, on_imitated_driver)
@@ -58,7 +83,7 @@ BOOST_FIXTURE_TEST_CASE(another_failure_is_for_the_block_to_tell, on_imitated_dr
         trial.code = code;
         const gpu_choice choice = choose_gpu("auto", std::ref(trial));
         BOOST_TEST(choice.gpu != nullptr);
-        BOOST_TEST(!choice.lacks_code);
+        BOOST_TEST(!choice.unusable);
     }
 }
 

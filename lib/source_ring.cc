@@ -30,7 +30,7 @@ source_ring::source_ring(const source_config& config)
 {
     const gpu_choice choice = choice_of(config);
     d_gpu = choice.gpu;
-    if (choice.lacks_code)
+    if (choice.unusable)
         d_text += ", since " + choice.reason;
 }
 
