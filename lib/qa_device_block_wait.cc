@@ -311,21 +311,10 @@ BOOST_FIXTURE_TEST_CASE(a_stream_waits_for_each_write_once, on_imitated_driver)
 {
     // What is in front of a kernel's launch delays it: nothing is asked of the driver
     // that it has been asked before.
-    const auto gpu = mem::open_gpu("cuda:0");
-    mem::gpu_ring_config config;
-    config.min_bytes = 1 << 20;
-    const auto memory = gpu->make_ring(config);
-    const auto writer = gpu->make_stream();
-    const auto stream = gpu->make_stream();
-    ring_device ring(gpu,
-                     memory->first_mapping(),
-                     1,
-                     ring_device::writer::device,
-                     nullptr,
-                     std::weak_ptr<gr::block>());
-    ring.set_writer(writer.get());
+    ring_on_gpu on(ring_device::writer::device);
+    ring_device& ring = on.ring;
     const int reader = 0;
-    ring.attach(&reader, stream.get(), 0);
+    ring.attach(&reader, on.stream.get(), 0);
     bool asked = false;
     const int before = fake.calls_of("cuStreamWaitEvent");
     BOOST_TEST(ring.begin_work(&reader, 0, asked) == 0);
@@ -346,7 +335,7 @@ BOOST_FIXTURE_TEST_CASE(a_stream_waits_for_each_write_once, on_imitated_driver)
     BOOST_TEST(ring.begin_work(&reader, 100, asked) == 0);
     BOOST_TEST(fake.calls_of("cuStreamWaitEvent") == before + 2);
     BOOST_TEST(ring.end_work(&reader, 200) == 0);
-    BOOST_TEST(stream->synchronize() == 0);
+    BOOST_TEST(on.stream->synchronize() == 0);
     BOOST_TEST(ring.held(&reader, 200) == 0u);
     ring.detach(&reader);
 }
@@ -355,31 +344,22 @@ BOOST_FIXTURE_TEST_CASE(the_gpu_itself_tells_the_writer_what_is_done, on_imitate
 {
     // By a number in host memory: a call of the driver's, under the mutex that the reader
     // needs for what the writer has just written, delays that.
-    const auto gpu = mem::open_gpu("cuda:0");
-    mem::gpu_ring_config config;
-    config.min_bytes = 1 << 20;
-    const auto memory = gpu->make_ring(config);
-    const auto stream = gpu->make_stream();
-    ring_device ring(gpu,
-                     memory->first_mapping(),
-                     1,
-                     ring_device::writer::direct,
-                     nullptr,
-                     std::weak_ptr<gr::block>());
-    const auto log = std::make_shared<kernel_log>(kernel_board::of(gpu), "reader");
+    ring_on_gpu on(ring_device::writer::direct);
+    ring_device& ring = on.ring;
+    const auto log = std::make_shared<kernel_log>(kernel_board::of(on.gpu), "reader");
     const int reader = 0;
-    ring.attach(&reader, stream.get(), 0, log);
+    ring.attach(&reader, on.stream.get(), 0, log);
     gate work(false);
     bool asked = false;
     BOOST_TEST(ring.begin_work(&reader, 0, asked) == 0);
     log->begin(nullptr);
-    fake.launch(stream->native(), [&] { work.pass(); });
-    BOOST_TEST(log->end(*stream) == 0);
+    fake.launch(on.stream->native(), [&] { work.pass(); });
+    BOOST_TEST(log->end(*on.stream) == 0);
     BOOST_TEST(ring.end_work(&reader, 100) == 0);
     BOOST_TEST(ring.held(&reader, 100) == 100u);
     BOOST_TEST(!log->has_done(1));
     work.set(true);
-    BOOST_TEST(stream->synchronize() == 0);
+    BOOST_TEST(on.stream->synchronize() == 0);
     BOOST_TEST(log->has_done(1));
     const int queries = fake.calls_of("cuEventQuery");
     BOOST_TEST(ring.held(&reader, 100) == 0u);
@@ -388,9 +368,9 @@ BOOST_FIXTURE_TEST_CASE(the_gpu_itself_tells_the_writer_what_is_done, on_imitate
     fake.api().stream_write_value32 = nullptr;
     BOOST_TEST(ring.begin_work(&reader, 100, asked) == 0);
     log->begin(nullptr);
-    BOOST_TEST(log->end(*stream) == 0);
+    BOOST_TEST(log->end(*on.stream) == 0);
     BOOST_TEST(ring.end_work(&reader, 200) == 0);
-    BOOST_TEST(stream->synchronize() == 0);
+    BOOST_TEST(on.stream->synchronize() == 0);
     BOOST_TEST(!log->has_done(2));
     BOOST_TEST(ring.held(&reader, 200) == 0u);
     ring.detach(&reader);

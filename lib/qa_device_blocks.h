@@ -41,6 +41,28 @@ struct on_imitated_driver {
     fake_cuda fake;
 };
 
+//! A ring of 1 MiB, its items bytes, in the imitated GPU's memory, and a stream for who
+//! reads it. With kernels for a writer it has a stream for them, too.
+struct ring_on_gpu {
+    explicit ring_on_gpu(ring_device::writer who)
+        : ring(gpu, memory->first_mapping(), 1, who, nullptr, std::weak_ptr<gr::block>())
+    {
+        if (who == ring_device::writer::device)
+            ring.set_writer(writer.get());
+    }
+    static mem::gpu_ring_config config()
+    {
+        mem::gpu_ring_config c;
+        c.min_bytes = 1 << 20;
+        return c;
+    }
+    const std::shared_ptr<mem::gpu> gpu = mem::open_gpu("cuda:0");
+    const std::shared_ptr<mem::ring_memory> memory = gpu->make_ring(config());
+    const std::unique_ptr<mem::gpu_stream> writer = gpu->make_stream();
+    const std::unique_ptr<mem::gpu_stream> stream = gpu->make_stream();
+    ring_device ring;
+};
+
 //! What kernels wait for until a test lets them go on.
 class gate
 {

@@ -320,23 +320,12 @@ BOOST_FIXTURE_TEST_CASE(a_launch_without_code_for_the_gpu_says_how_to_build,
 BOOST_FIXTURE_TEST_CASE(a_reader_that_leaves_after_a_fault_lets_the_writer_go,
                         on_imitated_driver)
 {
-    const auto gpu = mem::open_gpu("cuda:0");
-    mem::gpu_ring_config config;
-    config.min_bytes = 1 << 20;
-    const auto memory = gpu->make_ring(config);
-    const auto writer = gpu->make_stream();
-    const auto stream = gpu->make_stream();
-    ring_device ring(gpu,
-                     memory->first_mapping(),
-                     1,
-                     ring_device::writer::device,
-                     nullptr,
-                     std::weak_ptr<gr::block>());
-    ring.set_writer(writer.get());
+    ring_on_gpu on(ring_device::writer::device);
+    ring_device& ring = on.ring;
     const int leaves = 0;
-    ring.attach(&leaves, stream.get(), 0);
+    ring.attach(&leaves, on.stream.get(), 0);
     gate work(false);
-    fake.launch(stream->native(), [&] { work.pass(); });
+    fake.launch(on.stream->native(), [&] { work.pass(); });
     bool asked = false;
     BOOST_TEST(ring.begin_work(&leaves, 0, asked) == 0);
     BOOST_TEST(ring.end_work(&leaves, 100) == 0);
