@@ -103,8 +103,7 @@ std::string elsewhere_text(const queue_pair& qp)
     const std::string expected = std::to_string(psn->value());
     return "the peer " + text_of(qp.peer_address) + " waits for PSN " + expected +
            ", where an earlier sender ended, and takes what is sent here for "
-           "repetitions: "
-           "start both sides anew, give psn=" +
+           "repetitions: start both sides anew, give psn=" +
            expected + ", or connect to a port";
 }
 

@@ -110,6 +110,7 @@ private:
     void flush() noexcept;
     void note_kernel_drops() noexcept;
     void check_failure(queue_pair& qp);
+    void tell(queue_pair& qp, const std::string& what);
     void tell_refusal(queue_pair& qp);
     void tell_elsewhere(queue_pair& qp);
     void sleep() noexcept;

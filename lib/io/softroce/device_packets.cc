@@ -205,28 +205,27 @@ void device::check_failure(queue_pair& qp)
         qp.set_state(endpoint_state::failed, words(status, qp));
 }
 
+void device::tell(queue_pair& qp, const std::string& what)
+{
+    if (!what.empty() && qp.config.log && qp.refusals.pass(core::monotonic_ns()))
+        qp.config.log(core::log_level::warn, what);
+    if (!qp.over())
+        qp.set_state(qp.state.load(std::memory_order_relaxed), what);
+}
+
 // Neither side will ever end by itself.
 void device::tell_elsewhere(queue_pair& qp)
 {
-    if (qp.over())
-        return;
     const std::string what = elsewhere_text(qp);
-    if (what == qp.status_text())
-        return;
-    if (qp.config.log && qp.refusals.pass(core::monotonic_ns()))
-        qp.config.log(core::log_level::warn, what);
-    qp.set_state(qp.state.load(std::memory_order_relaxed), what);
+    if (!qp.over() && what != qp.status_text())
+        tell(qp, what);
 }
 
 // The peer will end, not knowing why: this side does.
 void device::tell_refusal(queue_pair& qp)
 {
     qp.told = qp.rx->refused();
-    const std::string what = refusal_text(qp);
-    if (!what.empty() && qp.config.log && qp.refusals.pass(core::monotonic_ns()))
-        qp.config.log(core::log_level::warn, what);
-    if (!qp.over())
-        qp.set_state(qp.state.load(std::memory_order_relaxed), what);
+    tell(qp, refusal_text(qp));
 }
 
 bool device::serve(std::int64_t now_ns) noexcept

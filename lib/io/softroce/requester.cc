@@ -196,12 +196,12 @@ bool requester::on_acknowledge(const wire::packet& p, std::int64_t now_ns) noexc
     const bool is_ack = p.aeth.kind == wire::aeth_kind::ack;
     const wire::psn una =
         d_config.first_psn + static_cast<std::uint32_t>(d_una & wire::psn::mask);
-    const std::int32_t ahead =
-        wire::psn::distance(una, is_ack ? p.bth.psn + 1 : p.bth.psn);
+    const wire::psn next = is_ack ? p.bth.psn + 1 : p.bth.psn;
+    const std::int32_t ahead = wire::psn::distance(una, next);
     // An old one, or one for what was never sent.
     if (ahead < 0 || static_cast<std::uint64_t>(ahead) + !is_ack > d_highest - d_una) {
         if (!d_heard && d_highest != 0)
-            d_elsewhere = is_ack ? p.bth.psn + 1 : p.bth.psn;
+            d_elsewhere = next;
         return false;
     }
     d_heard = true;
