@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "block_checks.h"
 #include "flowgraph_memory.h"
+#include "gpu_choice.h"
 #include "input_spin.h"
 #include "kernel_log.h"
 #include "mem/gpu.h"
@@ -93,10 +94,6 @@ int device_block::state::end_work()
 }
 
 namespace {
-
-// The same numbers in the driver's API and the runtime's.
-constexpr int no_code_for_gpu = 209;
-constexpr int ptx_too_new = 222;
 
 std::shared_ptr<mem::gpu> usable_gpu(const std::string& memory)
 {

@@ -16,11 +16,13 @@ namespace rdma {
 
 namespace {
 
-// cudaErrorNoKernelImageForDevice; and the driver cannot compile the PTX that there is:
-// ...UnsupportedPtxVersion, ...JitCompilerNotFound, ...JitCompilationDisabled.
+// For the last two there is PTX, and nothing that compiles it.
 bool means_no_code(int code)
 {
-    return code == 209 || code == 221 || code == 222 || code == 223;
+    constexpr int no_jit_compiler = 221;
+    constexpr int jit_disabled = 223;
+    return code == no_code_for_gpu || code == ptx_too_new || code == no_jit_compiler ||
+           code == jit_disabled;
 }
 
 // Empty: it may be used. Another failure is for who works there to tell.

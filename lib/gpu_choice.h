@@ -21,6 +21,10 @@ struct gpu_choice {
     bool unusable = false;
 };
 
+// The same numbers in the driver's API and the runtime's.
+constexpr int no_code_for_gpu = 209;
+constexpr int ptx_too_new = 222; //!< for the driver to compile
+
 //! Runs a kernel of this build's on the GPU of that number. \throws cuda_error
 using kernel_trial = std::function<void(int ordinal)>;
 

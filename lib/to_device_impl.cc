@@ -92,10 +92,11 @@ int to_device_impl::failed(int code, const char* what)
 // Readers get nothing more then; see ring_device::wrote().
 int to_device_impl::ring_error() const
 {
-    const auto* const ring = dynamic_cast<const ring_buffer*>(detail()->output(0).get());
+    const auto buffer = detail()->output(0);
+    const auto* const ring = dynamic_cast<const ring_buffer*>(buffer.get());
     if (!ring)
         return 0;
-    gr::thread::scoped_lock lock(*detail()->output(0)->mutex());
+    gr::thread::scoped_lock lock(*buffer->mutex());
     return ring->device_error();
 }
 
