@@ -128,6 +128,12 @@ double parse_number(const std::string& flag,
     return value;
 }
 
+bool ends_with(const std::string& text, const std::string& end)
+{
+    return text.size() >= end.size() &&
+           text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
 std::string human_number(double value)
 {
     static const unit units[] = {

@@ -34,6 +34,9 @@ double parse_number(const std::string& flag,
                     double max,
                     const std::string& unit);
 
+//! Of a file's name: does \p text end in \p end?
+bool ends_with(const std::string& text, const std::string& end);
+
 //! 2000000 -> "2 M", 1090000000 -> "1.09 G", 1500 -> "1.5 k": a unit goes behind it.
 std::string human_number(double value);
 

@@ -261,10 +261,11 @@ private:
     {
         const auto& counts = d_to.counters();
         const bool waits = d_to.state() == io::endpoint_state::connecting && d_done == 0;
+        const std::string why = waits ? d_to.status_text() : "";
         if (waits)
-            tell_what_it_waits_for();
+            tell_what_it_waits_for(why);
         d_console.progress(
-            waits ? "send: " + d_to.status_text()
+            waits ? "send: " + why
                   : "send: " + std::to_string(counts.messages_sent.value()) +
                         " messages, " + core::human_bytes(counts.bytes_sent.value()) +
                         ", " + std::to_string(counts.retransmissions.value()) +
@@ -272,11 +273,10 @@ private:
     }
 
     // In a line that stays, and where there is no terminal: it may wait for ever.
-    void tell_what_it_waits_for()
+    void tell_what_it_waits_for(const std::string& text)
     {
         constexpr std::int64_t patience_ns = 2000000000;
         const std::int64_t now = core::monotonic_ns();
-        const std::string text = d_to.status_text();
         if (text != d_waits_for) {
             d_waits_for = text;
             d_waits_since_ns = now;

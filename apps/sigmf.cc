@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sigmf.h"
 #include "options.h"
+#include "parse.h"
 #include "usage_error.h"
 
 #include <algorithm>
@@ -20,12 +21,6 @@ using nlohmann::json;
 
 const std::string meta_extension = ".sigmf-meta";
 const std::string data_extension = ".sigmf-data";
-
-bool ends_with(const std::string& text, const std::string& end)
-{
-    return text.size() >= end.size() &&
-           text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
 
 struct datatype {
     const char* name;

@@ -1,6 +1,8 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "spectrum_options.h"
+
+#include "parse.h"
 #include "usage_error.h"
 
 namespace gr {
@@ -33,12 +35,6 @@ std::vector<std::string> window_names()
     for (const auto& w : windows)
         names.push_back(w.name);
     return names;
-}
-
-bool ends_with(const std::string& text, const std::string& end)
-{
-    return text.size() >= end.size() &&
-           text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
 } // namespace
