@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Flowgraphs on a GPU, from Python: what it gives beside the CPU."""
 
+import os
+import subprocess
+import tempfile
 import unittest
 
 import numpy as np
 from gnuradio import blocks, gr, rdma
 
-from qa_helper import skip
+from qa_helper import bound, end_process, need_addresses, program, skip, until
 
 try:
     GPU = rdma.to_host(memory="cuda:0").memory()
@@ -22,7 +25,57 @@ def run(*chain):
     top.run()
 
 
+OWN, PEER = "127.5.9.3", "127.5.9.4"
+RECORDING = os.path.join(os.environ.get("RDMA_SOURCE_DIR", ""),
+                         "../shared/data/adsb_1090MHz_2MSps_cu8.bin")
+
+
+def recorded():
+    """cu8 samples that are no noise: the recording, or where there is none a tone in noise."""
+    if os.path.exists(RECORDING):
+        return np.fromfile(RECORDING, np.uint8)
+    n = np.arange(2000000)
+    noise = np.random.default_rng(5).normal(0, 4, (2, n.size))
+    tone = 60 * np.array([np.cos(0.3 * n), np.sin(0.3 * n)])
+    return np.round(127.5 + tone + noise).astype(np.uint8).T.ravel()
+
+
 class gpu(unittest.TestCase):
+    def over_softroce(self, memory, path):
+        """What comes out of source, to_host and spectrometer in that memory."""
+        top = gr.top_block()
+        source = rdma.source(sample="cu8", listen=OWN, memory=memory)
+        samples, spectra = blocks.vector_sink_b(2), blocks.vector_sink_f(1024)
+        top.connect(source, rdma.to_host(sample="cu8", memory=memory), samples)
+        top.connect(source, rdma.spectrometer(sample="cu8", average=10, memory=memory), spectra)
+        top.start()
+        until(lambda: bound(OWN), "the receiver")
+        sender = subprocess.Popen([program(), "send", "--quiet", "--file", path, "--sample", "cu8",
+                                   "--source", PEER, "--connect", OWN])
+        self.addCleanup(end_process, sender)
+        top.wait()
+        self.assertEqual(sender.wait(20), 0)
+        return (np.array(samples.data(), np.uint8),
+                np.array(spectra.data(), np.float32).reshape(-1, 1024))
+
+    def test_a_recording_over_softroce(self):
+        if not program():
+            self.skipTest("gr-rdma was not built")
+        need_addresses(OWN, PEER)
+        sent = recorded()
+        with tempfile.NamedTemporaryFile(suffix=".cu8") as file:
+            sent.tofile(file)
+            file.flush()
+            there, spectra = self.over_softroce(GPU, file.name)
+            _, wanted = self.over_softroce("host", file.name)
+        np.testing.assert_array_equal(there[:sent.size], sent)
+        self.assertFalse(there[sent.size:].any())  # the rest of the last slot
+        self.assertGreater(len(wanted), 10)
+        self.assertEqual(spectra.shape, wanted.shape)
+        # Of the bin, or of the mean where that is more: a bin with nothing in it is rounding.
+        scale = np.maximum(wanted, wanted.mean(axis=1, keepdims=True))
+        self.assertLess(np.max(np.abs(spectra - wanted) / np.maximum(scale, 1e-30)), 1e-4)
+
     def test_bytes_come_back_as_they_went(self):
         sink = blocks.vector_sink_b(4)
         run(rdma.to_device(memory=GPU), rdma.to_host(memory=GPU), sink)
