@@ -4,19 +4,19 @@
 // blocks at both ends.
 #include "qa_spectrometer.h"
 #include "testing/skip.h"
+#include "testing/spectra_error.h"
 
 #include <gnuradio/rdma/convert.h>
 #include <gnuradio/rdma/to_device.h>
 #include <gnuradio/rdma/to_host.h>
 
 #include <boost/test/unit_test.hpp>
-#include <cmath>
-#include <limits>
 #include <random>
 #include <string>
 #include <vector>
 
 using namespace gr::rdma;
+using gr::rdma::testing::worst_error;
 
 namespace {
 
@@ -34,30 +34,6 @@ struct needs_gpu {
 };
 
 BOOST_TEST_GLOBAL_FIXTURE(needs_gpu);
-
-// Off by more than rounding: relative to the bin, or to the mean of its vector if that is
-// more, for what a transform leaves in bins that are nearly empty.
-double worst_error(const std::vector<float>& got,
-                   const std::vector<float>& want,
-                   std::size_t bins)
-{
-    if (got.size() != want.size())
-        return std::numeric_limits<double>::infinity();
-    double worst = 0;
-    for (std::size_t v = 0; v < got.size(); v += bins) {
-        double mean = 0;
-        for (std::size_t k = v; k < v + bins; ++k)
-            mean += want[k] / static_cast<double>(bins);
-        for (std::size_t k = v; k < v + bins; ++k) {
-            const double error =
-                std::abs(got[k] - want[k]) / std::max<double>(want[k], mean);
-            if (!(error <= std::numeric_limits<double>::max()))
-                return std::numeric_limits<double>::infinity();
-            worst = std::max(worst, error);
-        }
-    }
-    return worst;
-}
 
 result on(const char* memory,
           spectrometer_config c,
