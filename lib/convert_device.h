@@ -16,6 +16,8 @@ class convert_device : public convert, public device_block
 {
 public:
     explicit convert_device(const convert_config& config);
+    std::string memory() const override { return device(); }
+    std::string failure() const override { return device_block::failure(); }
     //! As many items as there are, not as many as there is room for.
     void forecast(int, gr_vector_int& ninput_items_required) override
     {

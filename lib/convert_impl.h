@@ -15,6 +15,8 @@ class convert_impl : public convert
 {
 public:
     explicit convert_impl(const convert_config& config);
+    std::string memory() const override { return "host"; }
+    std::string failure() const override { return {}; }
     //! As many items as there are, not as many as there is room for.
     void forecast(int, gr_vector_int& ninput_items_required) override
     {

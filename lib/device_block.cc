@@ -44,11 +44,6 @@ struct device_block::state {
     mutable std::mutex mutex; // guards failure
     std::string failure;
 
-    bool is_dead() const
-    {
-        const int code = stream->query();
-        return code != 0 && code != mem::gpu_not_ready;
-    }
     int begin_work();
     int end_work();
 };
@@ -238,11 +233,7 @@ void device_block::fail(const std::string& why)
 
 void device_block::fail_by_gpu(int code)
 {
-    const std::string text = mem::gpu_error_text(code);
-    // Out of memory, say: then no kernel is to blame, and the verdict is still to come.
-    fail(d_state->is_dead()
-             ? "the GPU failed with " + text + " " + d_state->board->verdict()
-             : "a call of the driver failed with " + text);
+    fail(d_state->board->describe(code, "a call of the driver"));
 }
 
 bool device_block::start()
@@ -358,7 +349,7 @@ int device_block::general_work(int noutput_items,
         } catch (const std::exception& e) {
             // What a call of this block's was told may be another block's doing.
             fail(e.what() +
-                 (s.is_dead() ? "; the GPU failed " + s.board->verdict() : ""));
+                 (s.board->has_failed() ? "; the GPU failed " + s.board->verdict() : ""));
             failed = true;
         }
         code = s.log->end(*s.stream);

@@ -27,6 +27,7 @@ public:
     {
     }
     std::string memory() const override { return "host"; }
+    std::string failure() const override { return {}; }
     void forecast(int, gr_vector_int& ninput_items_required) override
     {
         ninput_items_required[0] = 1;

@@ -30,11 +30,26 @@ std::shared_ptr<kernel_board> kernel_board::of(const std::shared_ptr<mem::gpu>& 
 }
 
 kernel_board::kernel_board(const std::shared_ptr<mem::gpu>& gpu)
-    : d_page(std::make_unique<page>()), d_pinned(gpu->pin(d_page.get(), sizeof(page)))
+    : d_page(std::make_unique<page>()),
+      d_pinned(gpu->pin(d_page.get(), sizeof(page))),
+      d_idle(gpu->make_stream())
 {
 }
 
 kernel_board::~kernel_board() = default;
+
+bool kernel_board::has_failed() const noexcept
+{
+    const int code = d_idle->query();
+    return code != 0 && code != mem::gpu_not_ready;
+}
+
+std::string kernel_board::describe(int code, const std::string& call)
+{
+    const std::string text = " failed with " + mem::gpu_error_text(code);
+    // Out of memory, say: then no kernel is to blame, and the verdict is still to come.
+    return has_failed() ? "the GPU" + text + " " + verdict() : call + text;
+}
 
 std::string kernel_board::verdict()
 {

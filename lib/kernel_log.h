@@ -46,6 +46,12 @@ public:
      * error; later ones give the same.
      */
     std::string verdict();
+    //! Whether the GPU has failed: every call of the process does from then on.
+    bool has_failed() const noexcept;
+    //! What the error \p code of the driver comes from: "the GPU failed with ... in a
+    //! kernel of scale(3)"; or "a copy failed with ..." where the GPU goes on, and \p
+    //! call is "a copy".
+    std::string describe(int code, const std::string& call);
     //! For whoever lets only one block have kernels on the GPU at a time.
     std::mutex& one_at_a_time() noexcept { return d_one; }
 
@@ -56,6 +62,7 @@ private:
 
     std::unique_ptr<page> d_page;
     std::unique_ptr<mem::pinned_range> d_pinned;
+    const std::unique_ptr<mem::gpu_stream> d_idle; // to ask how the GPU is
     std::mutex d_one;
     std::mutex d_mutex; // guards the rest, and the logs' lists
     std::array<kernel_log*, slots> d_logs{};

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 // rdma.to_host and rdma.to_device on the imitated driver, and as plain copies.
 #include "qa_device_blocks.h"
+#include "testing/has_text.h"
 
 #include <gnuradio/blocks/vector_sink.h>
 #include <gnuradio/blocks/vector_source.h>
@@ -14,6 +15,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <future>
+#include <thread>
 
 using namespace gr::rdma;
 using namespace gr::rdma::testing;
@@ -183,6 +185,11 @@ BOOST_FIXTURE_TEST_CASE(a_failing_gpu_ends_the_stream, on_imitated_driver)
         BOOST_TEST(
             (ended.wait_for(std::chrono::seconds(20)) == std::future_status::ready));
         top->stop();
+        BOOST_TEST(has(there->failure(),
+                       there->identifier() +
+                           " on cuda:0 (Imitation 9000, 0000:17:00.0): the GPU failed "
+                           "with CUDA_ERROR_ILLEGAL_ADDRESS (700) in "));
+        BOOST_TEST(has(back->failure(), "CUDA_ERROR_ILLEGAL_ADDRESS (700)"));
         fake.fault(CUDA_SUCCESS);
     }
 }
@@ -233,6 +240,8 @@ BOOST_FIXTURE_TEST_CASE(auto_follows_a_ring_in_host_memory, on_imitated_driver)
         BOOST_TEST((to->data() == bytes));
         spectra[by_auto] = vectors->data();
         BOOST_TEST((std::dynamic_pointer_cast<device_block>(copy) != nullptr) == by_auto);
+        BOOST_TEST(copy->memory() == "host");
+        BOOST_TEST(spectrometer->memory() == "host");
     }
     BOOST_TEST(spectra[1].size() == 97u * 1024);
     BOOST_TEST((spectra[0] == spectra[1]));
@@ -251,6 +260,7 @@ BOOST_AUTO_TEST_CASE(without_a_gpu_they_copy_in_host_memory)
     top->connect(back, 0, to, 0);
     run(top);
     BOOST_TEST((to->data() == bytes));
+    BOOST_TEST(there->failure() + back->failure() == "");
     BOOST_TEST(there->memory() == "host");
     BOOST_TEST(back->memory() == "host");
 }
@@ -258,6 +268,7 @@ BOOST_AUTO_TEST_CASE(without_a_gpu_they_copy_in_host_memory)
 BOOST_FIXTURE_TEST_CASE(a_mirror_that_fails_ends_the_stream, on_imitated_driver)
 {
     // Of all that this needs, host readers' copies alone wait for an event.
+    const auto whole = fake.api().stream_wait_event;
     fake.api().stream_wait_event = [](CUstream, CUevent, unsigned) {
         return CUDA_ERROR_OUT_OF_MEMORY;
     };
@@ -271,6 +282,17 @@ BOOST_FIXTURE_TEST_CASE(a_mirror_that_fails_ends_the_stream, on_imitated_driver)
     top->connect(there, 0, to, 0);
     run(top);
     BOOST_TEST(to->items.size() == 0u);
+    // That call alone: nobody's kernel is to blame.
+    BOOST_TEST(has(there->failure(),
+                   ": showing the readers what was copied failed with "
+                   "CUDA_ERROR_OUT_OF_MEMORY (2)"));
+    fake.api().stream_wait_event = whole;
+    top->start(); // another run knows nothing of it
+    for (int i = 0; i < 5000 && there->failure() != ""; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    top->stop();
+    top->wait();
+    BOOST_TEST(there->failure() == "");
 }
 
 BOOST_FIXTURE_TEST_CASE(wrong_parameters_are_refused, on_imitated_driver)

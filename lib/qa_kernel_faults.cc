@@ -5,6 +5,7 @@
 #include "testing/has_text.h"
 
 #include <gnuradio/rdma/error.h>
+#include <gnuradio/rdma/to_device.h>
 #include <gnuradio/top_block.h>
 
 #include <boost/test/unit_test.hpp>
@@ -225,6 +226,25 @@ BOOST_FIXTURE_TEST_CASE(a_fault_outside_the_blocks_kernels_is_told_as_such,
     again->run();
     BOOST_TEST_CONTEXT(late->failure())
     BOOST_TEST(has(late->failure(), "in no kernel of these blocks"));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_writer_without_kernels_tells_whose_it_was, on_imitated_driver)
+{
+    auto top = gr::make_top_block("to_device");
+    source_options s;
+    s.total = UINT64_MAX;
+    auto from = make<counting_source>(s);
+    to_device_config c;
+    c.memory = "cuda:0";
+    auto up = to_device::make(c);
+    auto copy = make<copier>(fake);
+    copy->fault_at = 1000;
+    top->connect(from, 0, up, 0);
+    top->connect(up, 0, copy, 0);
+    top->connect(copy, 0, make<device_recorder>(fake, device_options()), 0);
+    top->run();
+    for (const std::string& why : { up->failure(), copy->failure() })
+        BOOST_TEST(has(why, " in a kernel of " + copy->identifier()));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_call_that_fails_alone_is_no_kernel_s_fault, on_imitated_driver)

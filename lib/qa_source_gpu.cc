@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 // rdma.source into GPU memory through pinned host memory, on the imitated driver.
 #include "qa_source_gpu.h"
+#include "testing/has_text.h"
 
 #include <gnuradio/rdma/error.h>
 
@@ -155,6 +156,25 @@ BOOST_FIXTURE_TEST_CASE(a_fault_on_the_gpu_ends_the_stream, on_imitated_driver)
     top->wait();
     tx.stop();
     BOOST_TEST(block->state() == "failed");
-    BOOST_TEST(block->status_text().find("CUDA_ERROR_ILLEGAL_ADDRESS (700)") !=
-               std::string::npos);
+    BOOST_TEST(has(block->status_text(),
+                   "cuda:0: the GPU failed with CUDA_ERROR_ILLEGAL_ADDRESS (700) in no "
+                   "kernel of these blocks"));
+}
+
+BOOST_FIXTURE_TEST_CASE(the_status_tells_whose_kernel_faulted, on_imitated_driver)
+{
+    auto p = make_pair_config("softroce", 4096);
+    p.source.memory = "cuda:0";
+    auto top = gr::make_top_block("top");
+    auto block = source::make(p.source);
+    auto reader = gnuradio::make_block_sptr<device_reader>(fake);
+    reader->kernel_runs = [this] { fake.fault(CUDA_ERROR_ILLEGAL_ADDRESS); };
+    top->connect(block, 0, reader, 0);
+    top->start();
+    sender tx(p.sender);
+    tx.send(random_messages(100, 4096));
+    top->wait();
+    tx.stop();
+    BOOST_TEST(block->state() == "failed");
+    BOOST_TEST(has(block->status_text(), " in a kernel of " + reader->identifier()));
 }

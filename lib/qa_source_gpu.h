@@ -44,6 +44,8 @@ public:
             arrives(nitems_read(0));
         lowest = std::min<std::uintptr_t>(lowest, reinterpret_cast<std::uintptr_t>(from));
         d_fake.launch(stream(), [this, from, n] {
+            if (kernel_runs)
+                kernel_runs();
             const std::vector<std::byte> first(from, from + n);
             std::this_thread::sleep_for(std::chrono::microseconds(200));
             changed = changed || std::memcmp(first.data(), from, first.size()) != 0;
@@ -68,6 +70,8 @@ public:
     std::uintptr_t lowest = UINTPTR_MAX;
     //! Called first in each work() with the number of the first item.
     std::function<void(std::uint64_t)> arrives;
+    //! Called first in each kernel.
+    std::function<void()> kernel_runs;
 
 private:
     fake_cuda& d_fake;

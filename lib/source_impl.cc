@@ -225,8 +225,7 @@ bool source_impl::gpu_failed()
     if (code == 0)
         return false;
     std::lock_guard<std::mutex> lock(d_mutex);
-    d_failure = d_ring.device() + " failed with " + mem::gpu_error_text(code) +
-                " while it took the stream over";
+    d_failure = d_ring.describe_failure(code);
     return true;
 }
 

@@ -41,6 +41,7 @@ bool source_ring::make(std::uint64_t slots, mem::registrar* nic)
     d_replaced = d_memory;
     if (d_gpu) {
         try {
+            d_board = kernel_board::of(d_gpu);
             make_in_gpu(slots, nic);
             return true;
         } catch (const std::exception& e) {
@@ -49,6 +50,7 @@ bool source_ring::make(std::uint64_t slots, mem::registrar* nic)
             tell("host",
                  "in host memory, since the GPU cannot have it: " +
                      std::string(e.what()));
+            d_board = nullptr;
             d_gpu = nullptr;
         }
     }
@@ -162,6 +164,11 @@ void source_ring::tell(const std::string& route, const std::string& text)
     const std::lock_guard<std::mutex> lock(d_mutex);
     d_route = route;
     d_text = text;
+}
+
+std::string source_ring::describe_failure(int code) const
+{
+    return device() + ": " + d_board->describe(code, "taking the stream over");
 }
 
 std::string source_ring::device() const { return d_gpu ? d_gpu->info().tag() : "host"; }

@@ -4,6 +4,7 @@
 #define INCLUDED_RDMA_SOURCE_RING_H
 
 #include "io/endpoint.h"
+#include "kernel_log.h"
 #include "mem/gpu.h"
 #include "mem/registration_plan.h"
 
@@ -70,6 +71,8 @@ public:
     //! \return 0 or the driver's error code
     int zero(std::uint64_t offset, std::uint64_t bytes) noexcept;
 
+    //! Of an error of the driver, on a GPU: with whose kernel it was, if it was one.
+    std::string describe_failure(int code) const;
     //! "host" or "cuda:0"
     std::string device() const;
     //! "host", "dmabuf", "peermem" or "staged"
@@ -87,6 +90,7 @@ private:
     const source_config d_config;
     const std::optional<mem::route> d_forced;
     std::shared_ptr<mem::gpu> d_gpu;
+    std::shared_ptr<kernel_board> d_board; // with d_gpu
     std::shared_ptr<mem::ring_memory> d_memory;
     std::shared_ptr<mem::ring_memory> d_replaced;      // may still be registered
     std::unique_ptr<mem::registration> d_registration; // between make() and attach()

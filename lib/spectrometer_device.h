@@ -9,6 +9,7 @@
 
 #include <gnuradio/rdma/device_block.h>
 
+#include <atomic>
 #include <memory>
 
 namespace gr {
@@ -27,6 +28,8 @@ class spectrometer_device : public spectrometer_common,
 public:
     explicit spectrometer_device(const spectrometer_config& config);
 
+    std::string memory() const override { return d_on_host ? "host" : device(); }
+    std::string failure() const override { return device_block::failure(); }
     std::shared_ptr<mem::ring_memory>
     output_ring(int port, std::size_t item_bytes, std::size_t min_items) override;
 
@@ -44,7 +47,7 @@ private:
     const dsp::spectrum_config d_config;
     std::shared_ptr<mem::ring_memory> d_ring;
     const bool d_auto;                         // memory=auto
-    bool d_on_host = false;                    // of this run: the input is a host ring
+    std::atomic<bool> d_on_host{ false };      // of this run: the input is a host ring
     std::unique_ptr<spectrum_engine> d_engine; // of one run
 };
 

@@ -17,6 +17,8 @@ public:
     //! \param engine null: the host's, for config
     explicit spectrometer_impl(const spectrometer_config& config,
                                std::unique_ptr<spectrum_engine> engine = nullptr);
+    std::string memory() const override { return "host"; }
+    std::string failure() const override { return {}; }
     bool start() override;
     int general_work(int noutput_items,
                      gr_vector_int& ninput_items,

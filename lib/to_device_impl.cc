@@ -42,6 +42,7 @@ to_device_impl::to_device_impl(const to_device_config& config,
                 io_signature::make(1, 1, bytes_of(config), ring_buffer::type)),
       d_gpu(std::move(gpu)),
       d_item_bytes(static_cast<std::size_t>(bytes_of(config))),
+      d_board(kernel_board::of(d_gpu)),
       d_stream(d_gpu->make_stream()),
       d_copies(*d_gpu)
 {
@@ -67,6 +68,10 @@ bool to_device_impl::start()
 {
     d_started = nitems_written(0);
     d_copies.restart(d_started);
+    {
+        const std::lock_guard<std::mutex> lock(d_mutex);
+        d_failure.clear();
+    }
     return block::start();
 }
 
@@ -84,9 +89,17 @@ void to_device_impl::forecast(int, gr_vector_int& ninput_items_required)
 
 int to_device_impl::failed(int code, const char* what)
 {
-    d_logger->error(
-        "{} on {}: {}", what, d_gpu->info().describe(), mem::gpu_error_text(code));
+    const std::lock_guard<std::mutex> lock(d_mutex);
+    d_failure = identifier() + " on " + d_gpu->info().describe() + ": " +
+                d_board->describe(code, what);
+    d_logger->error("{:s}", d_failure);
     return WORK_DONE;
+}
+
+std::string to_device_impl::failure() const
+{
+    const std::lock_guard<std::mutex> lock(d_mutex);
+    return d_failure;
 }
 
 // Readers get nothing more then; see ring_device::wrote().
@@ -131,7 +144,7 @@ int to_device_impl::general_work(int noutput_items,
         if (code == 0)
             code = d_copies.push(d_started + n, *d_stream);
         if (code != 0)
-            return failed(code, "a copy could not be started");
+            return failed(code, "the start of a copy");
         d_started += n;
         taken += n;
         done = d_copies.released();
@@ -140,13 +153,13 @@ int to_device_impl::general_work(int noutput_items,
     if (taken == 0 && done == written && !d_copies.idle()) {
         const int code = d_copies.wait();
         if (code != 0)
-            return failed(code, "a copy failed");
+            return failed(code, "a copy");
         done = d_copies.released();
     }
     if (d_copies.error() != 0)
-        return failed(d_copies.error(), "a copy failed");
+        return failed(d_copies.error(), "a copy");
     if (const int code = ring_error(); code != 0)
-        return failed(code, "what was copied does not get to the readers");
+        return failed(code, "showing the readers what was copied");
     return static_cast<int>(std::min(done - written, room));
 }
 

@@ -3,6 +3,7 @@
 #ifndef INCLUDED_RDMA_TO_DEVICE_IMPL_H
 #define INCLUDED_RDMA_TO_DEVICE_IMPL_H
 
+#include "kernel_log.h"
 #include "mem/gpu.h"
 #include "pending_work.h"
 #include "pinned_ring.h"
@@ -12,6 +13,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <string>
 
 namespace gr {
 namespace rdma {
@@ -27,6 +30,7 @@ public:
     to_device_impl(const to_device_config& config, std::shared_ptr<mem::gpu> gpu);
 
     std::string memory() const override { return d_gpu->info().tag(); }
+    std::string failure() const override;
     std::shared_ptr<mem::ring_memory>
     output_ring(int port, std::size_t item_bytes, std::size_t min_items) override;
     std::shared_ptr<mem::gpu> output_gpu() const override { return d_gpu; }
@@ -40,16 +44,20 @@ public:
                      gr_vector_void_star& output_items) override;
 
 private:
+    //! \param what failed, if it was that call alone
     int failed(int code, const char* what);
     int ring_error() const;
 
     const std::shared_ptr<mem::gpu> d_gpu;
     const std::size_t d_item_bytes;
+    const std::shared_ptr<kernel_board> d_board;
     const std::unique_ptr<mem::gpu_stream> d_stream;
     std::shared_ptr<mem::ring_memory> d_ring;
     std::unique_ptr<pinned_ring> d_staging; // as many items as it has, by position
     pending_work d_copies;
     std::uint64_t d_started = 0; // items whose copy is in the stream, or beyond
+    mutable std::mutex d_mutex;  // guards the next
+    std::string d_failure;
 };
 
 } // namespace rdma

@@ -10,6 +10,7 @@
 #include <gnuradio/rdma/device_block.h>
 #include <gnuradio/rdma/to_host.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -27,7 +28,8 @@ class to_host_impl : public to_host, public device_block, public ring_client
 public:
     explicit to_host_impl(const to_host_config& config);
 
-    std::string memory() const override { return device(); }
+    std::string memory() const override { return d_on_host ? "host" : device(); }
+    std::string failure() const override { return device_block::failure(); }
     std::shared_ptr<mem::ring_memory>
     output_ring(int port, std::size_t item_bytes, std::size_t min_items) override;
 
@@ -43,8 +45,8 @@ protected:
 
 private:
     const std::size_t d_item_bytes;
-    const bool d_auto;      // memory=auto
-    bool d_on_host = false; // of this run: the input is a host ring
+    const bool d_auto;                    // memory=auto
+    std::atomic<bool> d_on_host{ false }; // of this run: the input is a host ring
     std::shared_ptr<pinned_ring> d_ring;
     pending_work d_copies;
     std::uint64_t d_started = 0; // items whose copy is in the stream, or beyond

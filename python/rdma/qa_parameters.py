@@ -287,6 +287,7 @@ class on_the_cpu(unittest.TestCase):
     def test_no_gpu_has_failed(self):
         for block in BLOCKS[1:]:
             self.assertEqual(block(memory="host").failure(), "")
+            self.assertEqual(block(memory="host").memory(), "host")
 
 
 class documentation(unittest.TestCase):

@@ -45,6 +45,12 @@ public:
     //! the value and what would be right
     //! \throws cuda_error the driver failed
     static sptr make(const convert_config& config);
+
+    //! "cuda:0", or "host" where it works on the CPU. Any thread.
+    virtual std::string memory() const = 0;
+    //! Why the block ended its stream on the GPU, with its name; empty while all is well,
+    //! and on the CPU. Any thread.
+    virtual std::string failure() const = 0;
 };
 
 } // namespace rdma

@@ -86,6 +86,13 @@ public:
     //! \throws cuda_error the driver failed
     static sptr make(const spectrometer_config& config);
 
+    //! "cuda:0", or "host" where it works on the CPU. With memory=auto behind a ring in
+    //! host memory that is known once the flowgraph has started. Any thread.
+    virtual std::string memory() const = 0;
+    //! Why the block ended its stream on the GPU, with its name; empty while all is well,
+    //! and on the CPU. Any thread.
+    virtual std::string failure() const = 0;
+
     //! Spectra produced. Any thread.
     virtual std::uint64_t spectra() const = 0;
     //! Samples that went into no spectrum because a gap cut their frame or average.

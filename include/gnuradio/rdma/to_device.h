@@ -44,6 +44,9 @@ public:
 
     //! "cuda:0", or "host" where nothing leaves host memory. Any thread.
     virtual std::string memory() const = 0;
+    //! Why the block ended its stream on the GPU, with its name; empty while all is well,
+    //! and on the CPU. Any thread.
+    virtual std::string failure() const = 0;
 };
 
 } // namespace rdma

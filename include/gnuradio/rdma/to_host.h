@@ -45,8 +45,12 @@ public:
     //! \throws cuda_error the driver failed
     static sptr make(const to_host_config& config);
 
-    //! "cuda:0", or "host" where nothing leaves host memory. Any thread.
+    //! "cuda:0", or "host" where nothing leaves host memory. With memory=auto behind a
+    //! ring in host memory that is known once the flowgraph has started. Any thread.
     virtual std::string memory() const = 0;
+    //! Why the block ended its stream on the GPU, with its name; empty while all is well,
+    //! and on the CPU. Any thread.
+    virtual std::string failure() const = 0;
 };
 
 } // namespace rdma

@@ -1,7 +1,7 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "argument.h"
-#include "failure.h"
+#include "gpu_docs.h"
 
 #include <gnuradio/rdma/convert.h>
 
@@ -60,8 +60,12 @@ void bind_convert(py::module_& m)
              py::arg("vlen") = d.vlen,
              py::arg("memory") = d.memory,
              py::arg("wait") = d.wait)
+        .def("memory",
+             &convert::memory,
+             py::call_guard<py::gil_scoped_release>(),
+             memory_doc)
         .def("failure",
-             &failure_of<convert>,
+             &convert::failure,
              py::call_guard<py::gil_scoped_release>(),
              failure_doc);
 }

@@ -1,7 +1,7 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "argument.h"
-#include "failure.h"
+#include "gpu_docs.h"
 
 #include <gnuradio/rdma/spectrometer.h>
 
@@ -110,5 +110,6 @@ void bind_spectrometer(py::module_& m)
              &spectrometer::frames_dropped,
              release,
              "Frames that a gap cut, or whose average it cut.")
-        .def("failure", &failure_of<spectrometer>, release, failure_doc);
+        .def("memory", &spectrometer::memory, release, memory_doc)
+        .def("failure", &spectrometer::failure, release, failure_doc);
 }

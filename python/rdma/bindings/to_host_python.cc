@@ -1,7 +1,7 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "argument.h"
-#include "failure.h"
+#include "gpu_docs.h"
 
 #include <gnuradio/rdma/to_host.h>
 
@@ -62,9 +62,9 @@ void bind_to_host(py::module_& m)
         .def("memory",
              &to_host::memory,
              py::call_guard<py::gil_scoped_release>(),
-             "The GPU at work, such as cuda:0; host where there is none.")
+             memory_doc)
         .def("failure",
-             &failure_of<to_host>,
+             &to_host::failure,
              py::call_guard<py::gil_scoped_release>(),
              failure_doc);
 }
