@@ -48,8 +48,8 @@ class kernel_fault(unittest.TestCase):
         for in_turns in (False, True):
             said, logged = self.told(0, in_turns)
             self.assertRegex(said["faulty"],
-                             r"faulty\(\d+\) on cuda:0 .*: the GPU failed with .*in a kernel of"
-                             r".* faulty\(\d+\)")
+                             r"faulty\(\d+\) on cuda:0 .* failed with CUDA_ERROR_\w+ \(\d+\)"
+                             r".* in a kernel of .*faulty\(\d+\)")
             self.assertIn(said["faulty"], logged.replace(said["faulty"], "", 1))
 
     def test_block_is_named_alone_where_kernels_take_turns(self):
