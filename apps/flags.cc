@@ -120,10 +120,12 @@ void flags::choice(const char* name,
         value,
         text.c_str(),
         [&value, words, hint](const std::string& flag, const std::string& t) {
-            if (std::find(words.begin(), words.end(), t) == words.end())
+            std::string word = t; // as in Python, blackman_harris
+            std::replace(word.begin(), word.end(), '_', '-');
+            if (std::find(words.begin(), words.end(), word) == words.end())
                 throw usage_error(flag + "='" + t + "': give one of " +
                                   joined(words, ", ") + hint);
-            value = t;
+            value = word;
         });
 }
 

@@ -96,8 +96,8 @@ refused 2 "--memory='cuda:0'" "${RECEIVE[@]}" --memory cuda:0
 refused 2 "--memory='cuda:-1' is no GPU's name" "${RECEIVE[@]}" --memory cuda:-1
 refused 2 "--memory='gpu': auto, host" "${RECEIVE[@]}" --memory gpu
 refused 2 "--route='pcie'" "${RECEIVE[@]}" --route pcie
-refused 2 "--route=dmabuf: memory='host'" "${RECEIVE[@]}" --memory host --route dmabuf
-refused 2 "--route=peermem: endpoint='softroce'" "${RECEIVE[@]}" --endpoint softroce --route peermem
+refused 2 "--route='dmabuf': memory='host'" "${RECEIVE[@]}" --memory host --route dmabuf
+refused 2 "--route='peermem': endpoint='softroce'" "${RECEIVE[@]}" --endpoint softroce --route peermem
 refused 2 "192.0.2.1" receive --source 192.0.2.1 --connect "$A" --qpn 17 --remote-qpn 18 --out "$WORK/x"
 refused 1 "cannot write '$WORK/no/x': No such file" receive "${RX[@]}" --out "$WORK/no/x"
 

@@ -42,6 +42,13 @@ BOOST_AUTO_TEST_CASE(busy_waiting_reaches_the_block_on_a_gpu_and_no_other_does)
     BOOST_TEST(parsed({ "--wait", "hybrid" }).connection.wait == "hybrid");
 }
 
+BOOST_AUTO_TEST_CASE(windows_go_by_the_names_of_program_and_python)
+{
+    for (const char* name : { "blackman-harris", "blackman_harris" })
+        BOOST_TEST((parsed({ "--window", name }).spectrometer().window ==
+                    gr::fft::window::WIN_BLACKMAN_HARRIS));
+}
+
 BOOST_AUTO_TEST_CASE(flags_reach_the_block)
 {
     const auto c = parsed({ "--sample",

@@ -134,7 +134,7 @@ class parameters(unittest.TestCase):
                             eval(code, dict(rdma=rdma, window=window, samp_rate=1e6))
                         except ValueError as error:
                             # A route that is chosen needs a GPU.
-                            self.assertRegex(str(error), "^route=%s: there is no GPU" % option)
+                            self.assertRegex(str(error), "^route='%s': there is no GPU" % option)
 
     def test_ports_have_the_size_of_the_blocks_items(self):
         for key in BLOCKS:

@@ -68,5 +68,5 @@ BOOST_FIXTURE_TEST_CASE(a_dma_buf_that_is_forced_is_refused_by_name,
     source_config c = listening();
     c.route = "dmabuf";
     gpu_flowgraph g(fake, c);
-    BOOST_TEST(holds(started(g), { "os 95 ", "route=dmabuf: 2097152 bytes", "rxe0" }));
+    BOOST_TEST(holds(started(g), { "os 95 ", "route='dmabuf': 2097152 bytes", "rxe0" }));
 }

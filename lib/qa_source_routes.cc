@@ -127,14 +127,14 @@ BOOST_AUTO_TEST_CASE(a_forced_route_that_fails_says_so_and_may_be_tried_again)
         if (c.route == "dmabuf")
             BOOST_TEST(holds(said,
                              { "os 95 ",
-                               "route=dmabuf: 2097152 bytes (2 MiB) on cuda:0 (",
+                               "route='dmabuf': 2097152 bytes (2 MiB) on cuda:0 (",
                                "ibv_reg_dmabuf_mr",
                                "fake0",
                                "this kernel" }));
         else
             BOOST_TEST(holds(said,
                              { "os 14 ",
-                               "route=peermem: ",
+                               "route='peermem': ",
                                "ibv_reg_mr",
                                "fake0",
                                "modprobe nvidia-peermem" }));
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(memory_auto_does_not_hide_that_a_forced_route_failed)
     c.memory = "auto";
     c.route = "dmabuf";
     gpu_flowgraph g(rig.fake, c);
-    BOOST_TEST(holds(started(g), { "os 95 ", "route=dmabuf" }));
+    BOOST_TEST(holds(started(g), { "os 95 ", "route='dmabuf'" }));
 }
 
 BOOST_AUTO_TEST_CASE(a_route_that_cannot_be_is_refused_when_the_block_is_made)
@@ -176,27 +176,27 @@ BOOST_AUTO_TEST_CASE(a_route_that_cannot_be_is_refused_when_the_block_is_made)
         nic_and_gpu rig;
         c.route = "pcie";
         BOOST_TEST(
-            holds(refusal(c), { "route=pcie", "auto, dmabuf, peermem or staged" }));
+            holds(refusal(c), { "route='pcie'", "auto, dmabuf, peermem or staged" }));
         c.route = "staged";
         c.memory = "host";
-        BOOST_TEST(holds(refusal(c), { "route=staged: memory='host'", "'cuda:0'" }));
+        BOOST_TEST(holds(refusal(c), { "route='staged': memory='host'", "'cuda:0'" }));
         c.memory = "cuda:0";
         c.endpoint = "softroce";
         BOOST_TEST(refusal(c) == "");
         c.route = "dmabuf";
         BOOST_TEST(holds(refusal(c),
-                         { "route=dmabuf: endpoint='softroce'", "'verbs'", "staged" }));
+                         { "route='dmabuf': endpoint='softroce'", "'verbs'", "staged" }));
         // Where the endpoint is not known before it is opened.
         c.endpoint = "auto";
         c.listen = address(0) + ":18515";
         gpu_flowgraph g(rig.fake, c);
-        BOOST_TEST(holds(started(g), { "config route=dmabuf", "no NIC" }));
+        BOOST_TEST(holds(started(g), { "config route='dmabuf'", "no NIC" }));
     }
     c.memory = "auto";
     c.endpoint = "verbs";
     fake_cuda none(std::vector<fake_cuda::device>{});
     mem::use_cuda_api(&none.api());
-    BOOST_TEST(holds(refusal(c), { "route=dmabuf: there is no GPU" }));
+    BOOST_TEST(holds(refusal(c), { "route='dmabuf': there is no GPU" }));
     mem::use_cuda_api(nullptr);
 }
 
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(a_ring_larger_than_bar1_is_told_in_numbers)
     }
     c.route = "peermem";
     gpu_flowgraph g(rig.fake, c);
-    BOOST_TEST(holds(started(g), { "config route=peermem", "BAR1", "3 buffers" }));
+    BOOST_TEST(holds(started(g), { "config route='peermem'", "BAR1", "3 buffers" }));
     BOOST_TEST(rig.world.calls()["ibv_reg_dmabuf_mr"] == 0u); // nothing was tried
 }
 

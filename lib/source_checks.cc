@@ -77,14 +77,14 @@ std::optional<mem::route> route_setting(const source_config& c)
     if (!forced)
         return forced;
     if (c.memory == "host")
-        throw config_error("route=" + c.route +
-                           ": memory='host' is written as it is, and has no route into "
-                           "a GPU; use memory='cuda:0', or route=auto");
+        throw config_error("route='" + c.route +
+                           "': memory='host' is written as it is, and has no route into "
+                           "a GPU; use memory='cuda:0', or route='auto'");
     if (*forced != mem::route::staged &&
         (c.endpoint == "softroce" || c.endpoint == "inproc"))
-        throw config_error("route=" + c.route + ": endpoint='" + c.endpoint +
+        throw config_error("route='" + c.route + "': endpoint='" + c.endpoint +
                            "' has no NIC that could write into a GPU; use "
-                           "endpoint='verbs', or route=staged or auto");
+                           "endpoint='verbs', or route='staged' or auto");
     return forced;
 }
 
@@ -116,10 +116,10 @@ io::endpoint_config endpoint_settings(const source_config& c)
     e.service = io::parse_service(c.service);
     if (e.service == io::service_type::ud && c.qpn == 0 && !c.connect.empty() &&
         c.endpoint != "inproc")
-        throw config_error(
-            "connect='" + c.connect +
-            "' with service=ud: datagrams are sent to who listens, so a receiver cannot "
-            "call; give listen, or qpn and source");
+        throw config_error("connect='" + c.connect +
+                           "' with service='ud': datagrams are sent to who listens, so a "
+                           "receiver cannot "
+                           "call; give listen, or qpn and source");
     e.device = c.device;
     e.gid_index = c.gid_index;
     e.ib_port = c.ib_port;

@@ -18,8 +18,8 @@ gpu_choice choice_of(const source_config& c)
     gpu_choice choice = choose_gpu(c.memory);
     if (!choice.gpu && c.route != "auto")
         throw config_error(
-            "route=" + c.route +
-            ": there is no GPU that a ring could be made on: " + choice.reason);
+            "route='" + c.route +
+            "': there is no GPU that a ring could be made on: " + choice.reason);
     return choice;
 }
 
@@ -68,10 +68,10 @@ void source_ring::make_in_gpu(std::uint64_t slots, mem::registrar* nic)
     const mem::gpu_info& info = d_gpu->info();
     if (info.integrated) {
         if (d_forced)
-            throw config_error(std::string("route=") + to_string(*d_forced) + ": " +
-                               info.describe() +
+            throw config_error(std::string("route='") + to_string(*d_forced) +
+                               "': " + info.describe() +
                                " is integrated: its memory is the host's, and there is "
-                               "no route to choose; use route=auto");
+                               "no route to choose; use route='auto'");
         d_memory = d_gpu->make_ring(ring);
         tell("host",
              "in " + info.describe() + ": pinned host memory, since it is integrated");

@@ -144,7 +144,7 @@ std::unique_ptr<endpoint> make_endpoint(const endpoint_config& config)
     const std::string asked = softroce::verbs_only(config);
     if (!choice.verbs && !asked.empty())
         throw config_error(asked +
-                           " asks for an RDMA device, and endpoint=auto finds none "
+                           " asks for an RDMA device, and endpoint='auto' finds none "
                            "that fits: " +
                            choice.why);
     std::unique_ptr<endpoint> made;
@@ -154,7 +154,7 @@ std::unique_ptr<endpoint> make_endpoint(const endpoint_config& config)
         made = std::make_unique<softroce::softroce_endpoint>(config);
     if (config.log)
         config.log(core::log_level::info,
-                   std::string("endpoint=auto takes ") +
+                   std::string("endpoint='auto' takes ") +
                        (choice.verbs ? "verbs: " : "softroce: ") + choice.why);
     return made;
 }

@@ -136,9 +136,9 @@ BOOST_AUTO_TEST_CASE(softroce_refuses_what_cannot_be)
               c.remote_psn = 5;
               c.qpn = c.remote_qpn = 0;
           } },
-        { { "device='rxe0'", "endpoint=verbs" }, [](auto& c) { c.device = "rxe0"; } },
-        { { "gid_index=0", "endpoint=verbs" }, [](auto& c) { c.gid_index = 0; } },
-        { { "ib_port=1", "endpoint=verbs" }, [](auto& c) { c.ib_port = 1; } },
+        { { "device='rxe0'", "endpoint='verbs'" }, [](auto& c) { c.device = "rxe0"; } },
+        { { "gid_index=0", "endpoint='verbs'" }, [](auto& c) { c.gid_index = 0; } },
+        { { "ib_port=1", "endpoint='verbs'" }, [](auto& c) { c.ib_port = 1; } },
         { { "source is missing" },
           [](auto& c) {
               c.service = service_type::uc;
@@ -157,8 +157,9 @@ BOOST_AUTO_TEST_CASE(softroce_refuses_what_cannot_be)
               c.service = service_type::ud;
               c.group = "no.such.host.invalid";
           } },
-        { { "group='239.1.2.3'", "service=ud" }, [](auto& c) { c.group = "239.1.2.3"; } },
-        { { "connect='239.1.2.3'", "service=ud" },
+        { { "group='239.1.2.3'", "service='ud'" },
+          [](auto& c) { c.group = "239.1.2.3"; } },
+        { { "connect='239.1.2.3'", "service='ud'" },
           [](auto& c) { c.connect = "239.1.2.3"; } },
         { { "remote_qpn=34 ", "leave it out" },
           [](auto& c) {
@@ -238,7 +239,7 @@ BOOST_AUTO_TEST_CASE(inproc_refuses_what_cannot_be)
         { { "connect is missing" }, [](auto& c) { c.connect.clear(); } },
         { { "source and connect are both 'x'" },
           [](auto& c) { c.source = c.connect = "x"; } },
-        { { "service=ud", "rc or uc" }, [](auto& c) { c.service = service_type::ud; } },
+        { { "service='ud'", "rc or uc" }, [](auto& c) { c.service = service_type::ud; } },
         { { "rate", "inproc" }, [](auto& c) { c.rate_bytes = 1; } },
         { { "recv_depth", "at least 1" }, [](auto& c) { c.recv_depth = 0; } },
         { { "send_depth", "at least 1" }, [](auto& c) { c.send_depth = 0; } },

@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(routes_have_names)
     BOOST_TEST((*parse_route("staged") == route::staged));
     for (const char* text : { "", "host", "DMABUF", "dma-buf" })
         BOOST_CHECK_EXCEPTION(parse_route(text), config_error, [&](const auto& e) {
-            return has(e.what(), std::string("route=") + text) &&
+            return has(e.what(), std::string("route='") + text + "'") &&
                    has(e.what(), "auto, dmabuf, peermem or staged");
         });
 }
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(a_forced_route_is_the_only_one_tried)
     BOOST_TEST(nic.calls == "p");
     nic.peermem_errno = EFAULT;
     const std::string why = refusal<os_error>(everything(), route::peermem, nic);
-    BOOST_TEST(has(why, "route=peermem"));
+    BOOST_TEST(has(why, "route='peermem'"));
     BOOST_TEST(has(why, "67108864 bytes (64 MiB)"));
     BOOST_TEST(has(why, "cuda:0 (Imitation 9000, 0000:17:00.0)"));
     BOOST_TEST(has(why, std::strerror(EFAULT)));
@@ -256,7 +256,7 @@ BOOST_AUTO_TEST_CASE(staging_memory_counts_against_the_limit_of_locked_memory)
     nic.dma_buf_errno = ENOMEM;
     nic.peermem_errno = EFAULT;
     const std::string all = refusal<config_error>(f, std::nullopt, nic);
-    BOOST_TEST(has(all, "route=auto"));
+    BOOST_TEST(has(all, "route='auto'"));
     BOOST_TEST(has(all, "dmabuf: "));
     BOOST_TEST(has(all, "BAR1"));
     BOOST_TEST(has(all, "peermem: "));

@@ -145,7 +145,7 @@ std::optional<route> parse_route(const std::string& text)
     for (const route r : { route::dmabuf, route::peermem, route::staged })
         if (text == to_string(r))
             return r;
-    throw config_error("route=" + text + ": auto, dmabuf, peermem or staged");
+    throw config_error("route='" + text + "': auto, dmabuf, peermem or staged");
 }
 
 peermem_state find_peermem(const std::string& root)
@@ -216,7 +216,8 @@ registered_ring register_ring(const ring_memory& ring,
     registration_plan plan = plan_registration(facts, forced);
     registered_ring result;
     result.refused = std::move(plan.refused);
-    const std::string name = forced ? std::string("route=") + to_string(*forced) : "";
+    const std::string name =
+        forced ? std::string("route='") + to_string(*forced) + "'" : "";
     for (const route r : plan.to_try) {
         result.used = r;
         if (r == route::staged)
@@ -238,7 +239,7 @@ registered_ring register_ring(const ring_memory& ring,
             result.refused.push_back({ r, e.what() });
         }
     }
-    throw config_error((forced ? name : "route=auto") + ": no way into the memory of " +
+    throw config_error((forced ? name : "route='auto'") + ": no way into the memory of " +
                        facts.gpu.describe() + " for a ring of " +
                        with_bytes(facts.ring_bytes) + ": " + joined(result.refused));
 }

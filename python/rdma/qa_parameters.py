@@ -48,10 +48,10 @@ BAD_SOURCE = [
     (dict(rate=float("nan")), "rate", "nan", "0"),
     (dict(qpn=1), "qpn", "1", "2 to 16777214"),
     (dict(qpn=0xffffff), "qpn", "16777215", "2 to 16777214"),
-    (dict(group="239.5.2.1"), "group", "239.5.2.1", "service=ud"),
+    (dict(group="239.5.2.1"), "group", "239.5.2.1", "service='ud'"),
     (dict(group="127.5.2.1", service="ud", message_bytes=1024), "group", "127.5.2.1",
      "224.0.0.0 to 239.255.255.255"),
-    (dict(connect="239.5.2.1"), "connect", "239.5.2.1", "service=ud"),
+    (dict(connect="239.5.2.1"), "connect", "239.5.2.1", "service='ud'"),
     (dict(qkey=-1), "qkey", "-1", "0 or more"),
     (dict(qkey=1 << 32), "qkey", "4294967296", "4294967295"),
     (dict(qpn=0), "qpn", "missing", "needs both"),
@@ -60,9 +60,9 @@ BAD_SOURCE = [
     (dict(connect="", qpn=0, remote_qpn=0), "listen or connect", "missing", "listen=HOST"),
     (dict(connect="127.5.2.1:0", qpn=0, remote_qpn=0), "connect", "127.5.2.1:0", "65535"),
     (dict(peers="127.5.2.9", qpn=0, remote_qpn=0), "peers", "127.5.2.9", "listen"),
-    (dict(endpoint="verbs", qpn=0, remote_qpn=0), "service", "uc", "use service=rc"),
+    (dict(endpoint="verbs", qpn=0, remote_qpn=0), "service", "uc", "use service='rc'"),
     (dict(endpoint="verbs", connect=""), "connect", "missing", "the peer|its address"),
-    (dict(endpoint="verbs", pump_cpu=0), "pump_cpu", "pump_cpu", "endpoint=softroce"),
+    (dict(endpoint="verbs", pump_cpu=0), "pump_cpu", "pump_cpu", "endpoint='softroce'"),
     (dict(gid_index=-2), "gid_index", "-2", "-1"),
     (dict(endpoint="verbs", ib_port=256), "ib_port", "256", "0 to 255"),
     (dict(endpoint="verbs", qpn=0, remote_qpn=0, service="rc", gid_index=3), "gid_index", "3",
@@ -70,7 +70,7 @@ BAD_SOURCE = [
     (dict(service="ud"), "message_bytes", "65536", "at most mtu=1024"),
     (dict(service="ud", mtu=4096, message_bytes=4096, header_bytes=4), "message_bytes", "4100",
      "at most mtu=4096"),
-    (dict(service="ud", qpn=0, remote_qpn=0, message_bytes=1024), "connect", "service=ud",
+    (dict(service="ud", qpn=0, remote_qpn=0, message_bytes=1024), "connect", "service='ud'",
      "give listen"),
     (dict(service="ud", qpn=0, remote_qpn=0, connect="", source="", listen="127.5.2.1",
           qkey=5, message_bytes=1024), "qkey", "5", "leave it out"),
@@ -245,7 +245,8 @@ class right_parameters(unittest.TestCase):
             self.assertEqual(block.memory(), "host")
 
     def test_window_by_enumeration_number_or_name(self):
-        for window in (fft.window.WIN_HAMMING, 0, "hamming", "Hamming", "WIN_HAMMING"):
+        for window in (fft.window.WIN_HAMMING, 0, "hamming", "Hamming", "WIN_HAMMING",
+                       "blackman-harris", "WIN_BLACKMAN-HARRIS"):
             rdma.spectrometer(window=window)
 
     def test_every_window_of_gnuradio_has_its_name(self):

@@ -42,10 +42,11 @@ inproc_endpoint::inproc_endpoint(const endpoint_config& config) : d_config(confi
         throw config_error("source and connect are both '" + config.source +
                            "'; an inproc endpoint and its peer need two names");
     if (config.service == service_type::ud)
-        throw config_error("service=ud is not possible on endpoint=inproc; use rc or uc");
+        throw config_error(
+            "service='ud' is not possible on endpoint='inproc'; use rc or uc");
     if (config.rate_bytes != 0)
         throw config_error(
-            "rate is not possible on endpoint=inproc, which does not pace");
+            "rate is not possible on endpoint='inproc', which does not pace");
     if (config.recv_depth == 0 || config.send_depth == 0)
         throw config_error("recv_depth and send_depth must be at least 1");
     d_link = link::find(config.source, config.connect);

@@ -79,7 +79,7 @@ std::string query_words(const queue_pair& qp)
                        std::to_string(static_cast<unsigned>(query.status())) + ")";
     switch (query.status()) {
     case wire::cm_sidr_status::service_id_not_supported:
-        return text + "; nobody listens there with service=ud on port " +
+        return text + "; nobody listens there with service='ud' on port " +
                std::to_string(query.settings().port);
     case wire::cm_sidr_status::rejected_by_service_provider:
         return text + "; its list of peers may not have " + text_of(qp.own_address);

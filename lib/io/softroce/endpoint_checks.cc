@@ -39,7 +39,7 @@ void check_datagrams(const endpoint_config& c, std::uint32_t default_mtu)
     const std::uint32_t mtu = c.mtu != 0 ? c.mtu : default_mtu;
     if (c.message_bytes > mtu)
         throw config_error("message_bytes=" + std::to_string(c.message_bytes) +
-                           " (header included) is longer than a datagram; service=ud "
+                           " (header included) is longer than a datagram; service='ud' "
                            "carries at most mtu=" +
                            std::to_string(mtu) +
                            " bytes in a message, and mtu is at most 4096");
@@ -184,10 +184,10 @@ void check_multicast(const endpoint_config& c)
                            "ff00::/8, of which ff15::/16 is free to use in a site");
     if (!c.group.empty() && c.service != service_type::ud)
         throw config_error("group='" + c.group +
-                           "' needs service=ud: a connection has one peer");
+                           "' needs service='ud': a connection has one peer");
     if (to_group && c.service != service_type::ud)
         throw config_error("connect='" + c.connect +
-                           "' is a multicast group, which takes service=ud");
+                           "' is a multicast group, which takes service='ud'");
     if (to_group && c.remote_qpn != 0 && c.remote_qpn != wire::multicast_qpn)
         throw config_error("remote_qpn=" + std::to_string(c.remote_qpn) +
                            " is no member of a multicast group; leave it out");
@@ -202,8 +202,8 @@ void check_foreign(const endpoint_config& c)
 {
     const std::string which = verbs_only(c);
     if (!which.empty())
-        throw config_error(which +
-                           " is for endpoint=verbs; leave it out with endpoint=softroce");
+        throw config_error(
+            which + " is for endpoint='verbs'; leave it out with endpoint='softroce'");
 }
 
 void check_common(const endpoint_config& c)

@@ -312,7 +312,7 @@ BOOST_AUTO_TEST_CASE(a_refused_caller_says_why)
         wire::cm_sidr_status status;
         const char* words;
     } refusals[] = {
-        { wire::cm_sidr_status::service_id_not_supported, "service=ud on port 18515" },
+        { wire::cm_sidr_status::service_id_not_supported, "service='ud' on port 18515" },
         { wire::cm_sidr_status::rejected_by_service_provider, "list of peers" },
         { wire::cm_sidr_status::redirect, "redirected (status 4)" },
         { wire::cm_sidr_status(77), "unknown status (status 77)" },

@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(nobody_listens_for_datagrams_at_a_connections_port)
     contract_end tx(caller_of(c), slot_bytes, 4);
     start(tx);
     BOOST_TEST(becomes(*tx.ep, endpoint_state::failed));
-    BOOST_TEST(tx.ep->status_text().find("nobody listens there with service=ud") !=
+    BOOST_TEST(tx.ep->status_text().find("nobody listens there with service='ud'") !=
                std::string::npos);
     BOOST_TEST((rc.ep->state() == endpoint_state::connecting));
     // The port spaces are apart: both may listen on one port.

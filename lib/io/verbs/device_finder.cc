@@ -95,13 +95,13 @@ find_device(const verbs_api& api, const address& own, const endpoint_config& con
     const std::vector<gid_row> rows = read_gid_tables(api, &unusable);
     if (rows.empty() && count_devices(api) == 0)
         throw os_error(ENODEV,
-                       "endpoint=verbs: no RDMA device: rdma link lists none; load its "
+                       "endpoint='verbs': no RDMA device: rdma link lists none; load its "
                        "driver (modprobe rdma_rxe; rdma link add NAME type rxe netdev "
                        "INTERFACE makes a "
-                       "software one), or use endpoint=softroce, which needs none");
+                       "software one), or use endpoint='softroce', which needs none");
     if (rows.empty() && !unusable.empty())
         throw os_error(EACCES,
-                       "endpoint=verbs: no RDMA device can be opened: " + unusable +
+                       "endpoint='verbs': no RDMA device can be opened: " + unusable +
                            advice(EACCES));
     gid_wish wish;
     wish.own = own.gid();

@@ -17,9 +17,10 @@ namespace {
 void refuse_wildcard(const address& own, const char* parameter)
 {
     if (own.is_wildcard())
-        throw config_error(std::string(parameter) + "='" + own.text() +
-                           "' is every address; endpoint=verbs needs the one whose RDMA "
-                           "device it is to use");
+        throw config_error(
+            std::string(parameter) + "='" + own.text() +
+            "' is every address; endpoint='verbs' needs the one whose RDMA "
+            "device it is to use");
 }
 
 address allowed_peer(const std::string& name, const address& own)
@@ -68,7 +69,7 @@ endpoint_addresses resolve_addresses(const endpoint_config& c)
     refuse_wildcard(out.own, "source");
     if (out.peer.is_multicast() && c.service != service_type::ud)
         throw config_error("connect='" + c.connect +
-                           "' is a multicast group, which takes service=ud");
+                           "' is a multicast group, which takes service='ud'");
     if (!c.group.empty()) {
         out.group = resolve(c.group, 0, "group", out.own.get()->sa_family);
         if (!out.group.is_multicast())

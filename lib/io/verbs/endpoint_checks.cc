@@ -45,7 +45,7 @@ void check_static(const endpoint_config& c)
     if (c.connect.empty() && c.service != service_type::ud)
         throw config_error(
             "connect is missing: a device takes packets of one peer alone, "
-            "so endpoint=verbs needs its address");
+            "so endpoint='verbs' needs its address");
     if (c.service == service_type::rc && c.remote_qpn == 0 && !c.ask_remote_qpn)
         throw config_error(
             "remote_qpn is missing: an RC connection needs the peer's QPN");
@@ -54,8 +54,8 @@ void check_static(const endpoint_config& c)
 void check_cm(const endpoint_config& c)
 {
     if (c.service == service_type::uc)
-        throw config_error("service=uc over endpoint=verbs is static only: rdma_cm "
-                           "connects RC and UD; give qpn, or use service=rc");
+        throw config_error("service='uc' over endpoint='verbs' is static only: rdma_cm "
+                           "connects RC and UD; give qpn, or use service='rc'");
     if (c.remote_qpn != 0)
         throw config_error("qpn is missing: remote_qpn=" + std::to_string(c.remote_qpn) +
                            " makes a static connection, which needs both");
@@ -101,8 +101,9 @@ void check_foreign(const endpoint_config& c)
                               : c.receive != receive_strategy::automatic ? "receive"
                                                                          : nullptr;
     if (which)
-        throw config_error(std::string(which) +
-                           " is for endpoint=softroce; leave it out with endpoint=verbs");
+        throw config_error(
+            std::string(which) +
+            " is for endpoint='softroce'; leave it out with endpoint='verbs'");
 }
 
 void check_common(const endpoint_config& c)
@@ -129,7 +130,7 @@ void check_common(const endpoint_config& c)
                            " is no rate; give bytes per second, or 0 for no pacing");
     if (!c.group.empty() && c.service != service_type::ud)
         throw config_error("group='" + c.group +
-                           "' needs service=ud: a connection has one peer");
+                           "' needs service='ud': a connection has one peer");
 }
 
 } // namespace

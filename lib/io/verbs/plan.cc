@@ -222,7 +222,7 @@ const gid_row& choose_gid(const std::vector<gid_row>& rows, const gid_wish& wish
                            "; this endpoint speaks RoCE v2 alone" + table(rows));
     throw config_error(
         "the address " + wish.text +
-        " is on no RDMA device; use one that is, or endpoint=softroce, which "
+        " is on no RDMA device; use one that is, or endpoint='softroce', which "
         "needs none" +
         table(rows));
 }

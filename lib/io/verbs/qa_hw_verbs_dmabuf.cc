@@ -71,8 +71,8 @@ BOOST_FIXTURE_TEST_CASE(a_forced_route_fails_with_the_errno_of_the_device, on_de
             [&] { mem::register_ring(ring, everything(), r, endpoint->registrar()); });
     };
     BOOST_TEST(holds(refusal(mem::route::dmabuf),
-                     { "95 ", "route=dmabuf: 1048576 bytes (1 MiB)", "rxe0" }));
+                     { "95 ", "route='dmabuf': 1048576 bytes (1 MiB)", "rxe0" }));
     BOOST_TEST(holds(refusal(mem::route::peermem),
-                     { "14 ", "route=peermem: 1048576 bytes (1 MiB)", "rxe0" }));
+                     { "14 ", "route='peermem': 1048576 bytes (1 MiB)", "rxe0" }));
     BOOST_TEST(refusal(mem::route::staged) == "");
 }

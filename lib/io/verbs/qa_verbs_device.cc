@@ -297,14 +297,14 @@ BOOST_FIXTURE_TEST_CASE(auto_takes_the_device_that_has_the_address, fake_case)
         return kind + "; " + log.text();
     };
     BOOST_TEST(holds(taken(listens()),
-                     { "verbs", "endpoint=auto takes verbs", "192.0.2.2", "fake0" }));
+                     { "verbs", "endpoint='auto' takes verbs", "192.0.2.2", "fake0" }));
     BOOST_TEST(holds(taken(calls()), { "verbs", "192.0.2.1" }));
     io::endpoint_config c = listens();
     c.listen = "127.0.0.1";
     BOOST_TEST(holds(taken(c), { "softroce", "127.0.0.1", "on no RDMA device" }));
     c = listens();
     c.service = service_type::uc;
-    BOOST_TEST(holds(taken(c), { "softroce", "service=uc" }));
+    BOOST_TEST(holds(taken(c), { "softroce", "service='uc'" }));
     c = calls();
     c.pump_cpu = 0;
     BOOST_TEST(holds(taken(c), { "softroce", "pump_cpu" }));
@@ -322,7 +322,7 @@ BOOST_FIXTURE_TEST_CASE(auto_takes_the_device_that_has_the_address, fake_case)
     };
     c = listens();
     c.device = "fake7";
-    BOOST_TEST(holds(refusal(c), { "device='fake7'", "endpoint=auto" }));
+    BOOST_TEST(holds(refusal(c), { "device='fake7'", "endpoint='auto'" }));
     c = listens();
     c.listen = "127.0.0.1";
     c.ib_port = 1;

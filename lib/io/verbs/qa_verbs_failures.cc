@@ -148,7 +148,7 @@ BOOST_FIXTURE_TEST_CASE(no_device_is_told_in_words, fake_case)
 {
     world.remove_devices();
     BOOST_TEST(holds(thrown([] { contract_end b(listens(), 1000, 4); }),
-                     { "19 ", "no RDMA device", "rdma link", "endpoint=softroce" }));
+                     { "19 ", "no RDMA device", "rdma link", "endpoint='softroce'" }));
 }
 
 BOOST_FIXTURE_TEST_CASE(devices_that_do_not_open_are_left_out, fake_case)

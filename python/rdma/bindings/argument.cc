@@ -160,7 +160,8 @@ fft::window::win_type window_of(const py::object& given, const char* name)
     if (py::isinstance<py::str>(given)) {
         auto text = utf8_of(given, name);
         std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) {
-            return static_cast<char>(std::tolower(c));
+            // As gr-rdma spells it, blackman-harris.
+            return c == '-' ? '_' : static_cast<char>(std::tolower(c));
         });
         if (text.rfind("win_", 0) == 0)
             text.erase(0, 4);
