@@ -1,11 +1,9 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "block_checks.h"
+#include "device_block_state.h"
 #include "flowgraph_memory.h"
 #include "gpu_choice.h"
-#include "input_spin.h"
-#include "kernel_log.h"
-#include "mem/gpu.h"
 #include "ring_device.h"
 #include "writer_wake.h"
 
@@ -22,71 +20,6 @@
 
 namespace gr {
 namespace rdma {
-
-struct device_block::state {
-    std::shared_ptr<mem::gpu> gpu;
-    std::unique_ptr<mem::gpu_stream> stream;
-    bool entered = false;
-    bool dispatching = false;          // a message, on the block's thread
-    std::unique_ptr<input_spin> spin;  // wait=busy
-    std::vector<ring_buffer*> outputs; // in GPU memory, between start() and stop()
-    struct input {
-        ring_buffer* ring;
-        buffer_reader* reader;
-    };
-    std::vector<input> inputs;
-    // Who may be at fault; see kernel_log.h.
-    std::shared_ptr<kernel_board> board;
-    std::shared_ptr<kernel_log> log;
-    std::vector<ring_buffer*> written_by_kernels; // the inputs that are
-    std::vector<std::uint32_t> needs;             // and how far, in this round
-    bool takes_turns = false;
-    mutable std::mutex mutex; // guards failure
-    std::string failure;
-
-    int begin_work();
-    int end_work();
-};
-
-// Holds the inputs, and notes what they wait for. \return 0 or the driver's error code
-int device_block::state::begin_work()
-{
-    int code = 0;
-    bool asked = false;
-    for (const input& in : inputs) {
-        gr::thread::scoped_lock lock(*in.ring->mutex());
-        ring_device& ring = *in.ring->on_device();
-        const int begun = ring.begin_work(in.reader, in.reader->nitems_read(), asked);
-        code = code != 0 ? code : begun;
-        code = code != 0 ? code : ring.error(); // what it wrote may not be there
-    }
-    for (std::size_t i = 0; i < needs.size(); ++i) {
-        gr::thread::scoped_lock lock(*written_by_kernels[i]->mutex());
-        needs[i] = written_by_kernels[i]->written_round();
-    }
-    // A launch that is refused, the GPU having failed before, is no work, and must not be
-    // taken for it.
-    if (!asked && code == 0)
-        code = stream->query();
-    return code == mem::gpu_not_ready ? 0 : code;
-}
-
-int device_block::state::end_work()
-{
-    int code = 0;
-    for (const input& in : inputs) {
-        gr::thread::scoped_lock lock(*in.ring->mutex());
-        ring_device& ring = *in.ring->on_device();
-        const int ended = ring.end_work(in.reader, in.reader->nitems_read());
-        code = code != 0 ? code : ended;
-        code = code != 0 ? code : ring.error();
-    }
-    for (ring_buffer* const ring : outputs) {
-        gr::thread::scoped_lock lock(*ring->mutex());
-        code = code != 0 ? code : ring->on_device()->error();
-    }
-    return code;
-}
 
 namespace {
 
@@ -147,19 +80,35 @@ void device_block::require_memory_of(ring_buffer& ring) const
                        " between them");
 }
 
-std::string device_block::failure() const
-{
-    const std::lock_guard<std::mutex> lock(d_state->mutex);
-    return d_state->failure;
-}
+std::string device_block::failure() const { return d_state->failure.text(); }
 
 bool device_block::has_msg_handler(pmt::pmt_t which_port)
 {
-    // Every block has this port; others would have it spin several times a round.
+    // Every block has this port, so it is once a round.
     static const pmt::pmt_t system = pmt::mp("system");
-    if (d_state->spin && !d_state->dispatching && pmt::eq(which_port, system))
-        d_state->spin->round();
+    if (!d_state->dispatching && pmt::eq(which_port, system)) {
+        if (d_state->spin)
+            d_state->spin->round();
+        look_for_late_failure();
+    }
     return block::has_msg_handler(which_port);
+}
+
+// Of work that was the last for now: if nothing more comes, nobody calls for it.
+void device_block::look_for_late_failure()
+{
+    state& s = *d_state;
+    const std::uint32_t begun = s.log->begun();
+    if (!s.entered || std::exchange(s.rounds_seen, begun) != begun)
+        return;
+    const int code = s.late_error();
+    if (code == 0 || !failure().empty())
+        return;
+    fail_by_gpu(code);
+    // Without input a block is done when no more can come: this round is the last.
+    const block_detail_sptr d = detail();
+    for (int i = 0; i < d->ninputs(); ++i)
+        d->input(static_cast<unsigned>(i))->set_done(true);
 }
 
 void device_block::dispatch_msg(pmt::pmt_t which_port, pmt::pmt_t msg)
@@ -221,14 +170,10 @@ void device_block::synchronize()
 
 void device_block::fail(const std::string& why)
 {
-    {
-        const std::lock_guard<std::mutex> lock(d_state->mutex);
-        if (!d_state->failure.empty())
-            return;
-        d_state->failure =
-            identifier() + " on " + d_state->gpu->info().describe() + ": " + why;
-    }
-    d_logger->error("{:s}", failure());
+    const std::string where = d_state->on_host ? "the host" : gpu()->info().describe();
+    const std::string text = identifier() + " on " + where + ": " + why;
+    if (d_state->failure.set(text))
+        d_logger->error("{:s}", text);
 }
 
 void device_block::fail_by_gpu(int code)
@@ -238,17 +183,22 @@ void device_block::fail_by_gpu(int code)
 
 bool device_block::start()
 {
+    d_state->failure.clear();
+    d_state->on_host = false;
     try {
-        {
-            const std::lock_guard<std::mutex> lock(d_state->mutex);
-            d_state->failure.clear();
-        }
         check(d_state->gpu->make_current(), "cuCtxSetCurrent");
         enter();
     } catch (const std::exception& e) {
         // GNU Radio would hang: general_work() ends the stream.
         fail(e.what());
     }
+    return block::start();
+}
+
+bool device_block::start_on_host()
+{
+    d_state->failure.clear();
+    d_state->on_host = true;
     return block::start();
 }
 
@@ -307,7 +257,9 @@ void device_block::leave() noexcept
         s.spin->end();
     // Nothing of ours reads or writes the rings any more. The last kernels may have
     // failed where nobody asks for more of them.
-    if (const int code = s.stream->synchronize(); code != 0)
+    int code = s.stream->synchronize();
+    code = code != 0 ? code : s.late_error();
+    if (code != 0)
         fail_by_gpu(code);
     for (const state::input& in : s.inputs) {
         in.ring->on_device()->finish_wakes();
@@ -335,34 +287,36 @@ int device_block::general_work(int noutput_items,
                                gr_vector_void_star& output_items)
 {
     state& s = *d_state;
+    const auto work = [&] {
+        try {
+            return device_work(noutput_items, ninput_items, input_items, output_items);
+        } catch (const std::exception& e) {
+            // What a call of this block's was told may be another block's doing.
+            fail(e.what() + (!s.on_host && s.board->has_failed()
+                                 ? "; the GPU failed " + s.board->verdict()
+                                 : ""));
+            return static_cast<int>(WORK_DONE);
+        }
+    };
+    if (s.on_host)
+        return failure().empty() ? work() : WORK_DONE;
     std::unique_lock<std::mutex> alone;
     if (s.takes_turns)
         alone = std::unique_lock<std::mutex>(s.board->one_at_a_time());
     int code = s.begin_work();
     int produced = WORK_DONE;
-    bool failed = !failure().empty();
-    if (code == 0 && !failed) {
+    if (code == 0 && failure().empty()) {
         s.log->begin(s.needs.data());
-        try {
-            produced =
-                device_work(noutput_items, ninput_items, input_items, output_items);
-        } catch (const std::exception& e) {
-            // What a call of this block's was told may be another block's doing.
-            fail(e.what() +
-                 (s.board->has_failed() ? "; the GPU failed " + s.board->verdict() : ""));
-            failed = true;
-        }
+        produced = work();
         code = s.log->end(*s.stream);
         if (s.takes_turns && code == 0)
             code = s.stream->synchronize();
     }
     const int ended = s.end_work();
     code = code != 0 ? code : ended;
-    if (code != 0 && !failed) {
+    if (code != 0 && failure().empty())
         fail_by_gpu(code);
-        failed = true;
-    }
-    return failed ? WORK_DONE : produced;
+    return failure().empty() ? produced : WORK_DONE;
 }
 
 } // namespace rdma

@@ -38,10 +38,9 @@ kernel_board::kernel_board(const std::shared_ptr<mem::gpu>& gpu)
 
 kernel_board::~kernel_board() = default;
 
-bool kernel_board::has_failed() const noexcept
+int kernel_board::error() const noexcept
 {
-    const int code = d_idle->query();
-    return code != 0 && code != mem::gpu_not_ready;
+    return d_idle->synchronize(); // of nothing; unlike a query it sets the context
 }
 
 std::string kernel_board::describe(int code, const std::string& call)

@@ -46,8 +46,10 @@ public:
      * error; later ones give the same.
      */
     std::string verdict();
-    //! Whether the GPU has failed: every call of the process does from then on.
-    bool has_failed() const noexcept;
+    //! The driver's code if the GPU has failed, as every call of the process does from
+    //! then on; else 0.
+    int error() const noexcept;
+    bool has_failed() const noexcept { return error() != 0; }
     //! What the error \p code of the driver comes from: "the GPU failed with ... in a
     //! kernel of scale(3)"; or "a copy failed with ..." where the GPU goes on, and \p
     //! call is "a copy".

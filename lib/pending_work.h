@@ -34,11 +34,12 @@ public:
             entry.event = gpu.make_event();
     }
 
-    //! All in front of \p position is done with. Nothing may be in flight.
+    //! All in front of \p position is done with, and well. Nothing may be in flight.
     void restart(std::uint64_t position) noexcept
     {
         d_count = 0;
         d_released = position;
+        d_error = 0;
     }
 
     //! What \p stream holds now is the work on everything in front of \p end.
@@ -51,8 +52,10 @@ public:
         last.end = end;
         last.round = d_log ? d_log->begun() : 0;
         const int code = last.event->record(stream);
-        if (code != 0)
-            restart(end);
+        if (code != 0) {
+            d_count = 0;
+            d_released = end;
+        }
         return code;
     }
 

@@ -7,6 +7,7 @@
 #include "testing/pattern_kernels.h"
 #include "testing/skip.h"
 
+#include <gnuradio/blocks/null_sink.h>
 #include <gnuradio/io_signature.h>
 #include <gnuradio/rdma/device_block.h>
 #include <gnuradio/top_block.h>
@@ -86,6 +87,26 @@ public:
 private:
     const std::uint64_t d_fault_at;
     int (*const d_fault)(CUstream_st*);
+};
+
+//! A thousand items, and then none, for ever.
+class quiet_source : public gr::block
+{
+public:
+    quiet_source()
+        : gr::block("quiet_source",
+                    gr::io_signature::make(0, 0, 0),
+                    gr::io_signature::make(1, 1, 4))
+    {
+    }
+    int general_work(int room,
+                     gr_vector_int&,
+                     gr_vector_const_void_star&,
+                     gr_vector_void_star&) override
+    {
+        const int n = std::min(room, 1000 - static_cast<int>(nitems_written(0)));
+        return std::max(n, 0);
+    }
 };
 
 class reader : public device_block
@@ -209,6 +230,28 @@ BOOST_AUTO_TEST_CASE(alone_at_work_it_is_named_alone)
     BOOST_TEST(has(told[1], "in a kernel of offender"));
     BOOST_TEST(!has(told[1], "kernel of reader"));
     BOOST_TEST(!has(told[1], "or reader"));
+}
+
+BOOST_AUTO_TEST_CASE(it_is_told_though_nothing_more_comes)
+{
+    for (const bool by_host : { false, true }) {
+        const std::string text = in_a_child([&] {
+            auto top = gr::make_top_block("quiet");
+            auto from = gnuradio::make_block_sptr<quiet_source>();
+            auto middle = gnuradio::make_block_sptr<offender>(0, launch_fault);
+            top->connect(from, 0, middle, 0);
+            if (by_host)
+                top->connect(middle, 0, gr::blocks::null_sink::make(4), 0);
+            else
+                top->connect(middle, 0, gnuradio::make_block_sptr<reader>(), 0);
+            top->run();
+            return middle->failure();
+        });
+        std::printf("%s\n", text.c_str());
+        BOOST_TEST(has(text, "in a kernel of "));
+        BOOST_TEST(has(text.substr(text.find("in a kernel of")), "offender"));
+        BOOST_TEST(!has(text, "hangs"));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(at_full_rate_it_is_among_the_named)

@@ -1,86 +1,17 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 // A kernel that faults takes all blocks of its GPU with it: whose name do they give?
-#include "qa_device_blocks.h"
+#include "qa_faulty_blocks.h"
 #include "testing/has_text.h"
 
 #include <gnuradio/rdma/error.h>
-#include <gnuradio/rdma/to_device.h>
-#include <gnuradio/top_block.h>
 
 #include <boost/test/unit_test.hpp>
 
-#include <cstdlib>
 #include <thread>
 
 using namespace gr::rdma;
 using namespace gr::rdma::testing;
-
-namespace {
-
-device_options of_total(std::uint64_t total)
-{
-    device_options o;
-    o.total = total;
-    return o;
-}
-
-//! Copies by kernels, of which one may be stuck, and another may fault.
-class copier : public device_block
-{
-public:
-    explicit copier(fake_cuda& fake)
-        : gr::block("copier",
-                    gr::io_signature::make(1, 1, 4, ring_buffer::type),
-                    gr::io_signature::make(1, 1, 4, ring_buffer::type)),
-          device_block("cuda:0"),
-          d_fake(fake)
-    {
-    }
-    int device_work(int room,
-                    gr_vector_int& there,
-                    gr_vector_const_void_star& in,
-                    gr_vector_void_star& out) override
-    {
-        check(launch_error, "launch_copy");
-        const int n = std::min(room, there[0]);
-        const auto bytes = static_cast<std::size_t>(n) * 4;
-        const bool faults = nitems_read(0) >= fault_at;
-        const void* const from = in[0];
-        void* const to = out[0];
-        d_fake.launch(stream(), [this, from, to, bytes, faults] {
-            entered.reach(1);
-            work.pass();
-            if (faults)
-                d_fake.fault(CUDA_ERROR_ILLEGAL_ADDRESS);
-            std::memcpy(to, from, bytes);
-        });
-        if (throws) {
-            entered.wait(1);
-            d_fake.fault(CUDA_ERROR_ILLEGAL_ADDRESS);
-            work.set(true);
-            check(CUDA_ERROR_ILLEGAL_ADDRESS, "launch_copy");
-        }
-        consume_each(n);
-        return n;
-    }
-
-    int launch_error = 0;
-    std::uint64_t fault_at = UINT64_MAX; //!< item from which on a kernel faults
-    bool throws = false;                 //!< the second launch of a call is refused
-    gate work;
-    milestone entered;
-
-private:
-    fake_cuda& d_fake;
-};
-
-struct turns {
-    turns() { ::setenv("RDMA_CHECK_KERNELS", "1", 1); }
-    ~turns() { ::unsetenv("RDMA_CHECK_KERNELS"); }
-};
-
-} // namespace
 
 BOOST_FIXTURE_TEST_CASE(the_block_whose_kernel_ran_is_named_by_all, on_imitated_driver)
 {
@@ -226,25 +157,6 @@ BOOST_FIXTURE_TEST_CASE(a_fault_outside_the_blocks_kernels_is_told_as_such,
     again->run();
     BOOST_TEST_CONTEXT(late->failure())
     BOOST_TEST(has(late->failure(), "in no kernel of these blocks"));
-}
-
-BOOST_FIXTURE_TEST_CASE(a_writer_without_kernels_tells_whose_it_was, on_imitated_driver)
-{
-    auto top = gr::make_top_block("to_device");
-    source_options s;
-    s.total = UINT64_MAX;
-    auto from = make<counting_source>(s);
-    to_device_config c;
-    c.memory = "cuda:0";
-    auto up = to_device::make(c);
-    auto copy = make<copier>(fake);
-    copy->fault_at = 1000;
-    top->connect(from, 0, up, 0);
-    top->connect(up, 0, copy, 0);
-    top->connect(copy, 0, make<device_recorder>(fake, device_options()), 0);
-    top->run();
-    for (const std::string& why : { up->failure(), copy->failure() })
-        BOOST_TEST(has(why, " in a kernel of " + copy->identifier()));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_call_that_fails_alone_is_no_kernel_s_fault, on_imitated_driver)

@@ -5,11 +5,15 @@
 #include "testing/process_resources.h"
 
 #include <gnuradio/block_detail.h>
+#include <gnuradio/blocks/head.h>
 #include <gnuradio/blocks/message_debug.h>
+#include <gnuradio/blocks/null_sink.h>
 #include <gnuradio/hier_block2.h>
 #include <gnuradio/top_block.h>
 
 #include <boost/test/unit_test.hpp>
+
+#include <future>
 
 using namespace gr::rdma::testing;
 using std::chrono::milliseconds;
@@ -231,6 +235,48 @@ void one_round(int round)
 }
 
 } // namespace
+
+// GNU Radio asks whether readers are done only where the buffer is full: with its own
+// buffers this one waits for ever.
+BOOST_AUTO_TEST_CASE(a_writer_with_nothing_to_write_ends_with_its_reader)
+{
+    source_options o = source_of(UINT64_MAX);
+    o.allowed = 1000;
+    const auto from = make_source(o, ring());
+    const auto head = gr::blocks::head::make(4, 10);
+    const auto to = make_recorder(recorder_options(), stock());
+    auto top = gr::make_top_block("quiet");
+    top->connect(from, 0, head, 0);
+    top->connect(head, 0, to, 0);
+    top->start();
+    auto ended = std::async(std::launch::async, [&] { top->wait(); });
+    BOOST_TEST((ended.wait_for(std::chrono::seconds(20)) == std::future_status::ready));
+    top->stop();
+    BOOST_TEST(to->nitems_read(0) == 10u);
+}
+
+// Of two readers one may be done long before the other has had enough.
+BOOST_AUTO_TEST_CASE(a_reader_that_is_done_leaves_the_writer_to_the_other)
+{
+    for (const auto type : { stock(), ring() }) {
+        source_options o = source_of(UINT64_MAX);
+        o.allowed = 1000;
+        const auto from = make_source(o, type);
+        const auto head = gr::blocks::head::make(4, 10);
+        const auto to = make_recorder(recorder_options(), stock());
+        auto top = gr::make_top_block("two");
+        top->connect(from, 0, head, 0);
+        top->connect(head, 0, gr::blocks::null_sink::make(4), 0);
+        top->connect(from, 0, to, 0);
+        top->start();
+        from->produced().wait(1000);
+        std::this_thread::sleep_for(milliseconds(300)); // the head is done
+        from->allow(2000);
+        from->produced().wait(2000);
+        top->stop();
+        top->wait();
+    }
+}
 
 BOOST_AUTO_TEST_CASE(five_hundred_flowgraphs_leave_nothing_behind)
 {

@@ -178,3 +178,31 @@ BOOST_FIXTURE_TEST_CASE(the_status_tells_whose_kernel_faulted, on_imitated_drive
     BOOST_TEST(block->state() == "failed");
     BOOST_TEST(has(block->status_text(), " in a kernel of " + reader->identifier()));
 }
+
+BOOST_FIXTURE_TEST_CASE(a_copy_that_is_refused_is_no_kernel_s_fault, on_imitated_driver)
+{
+    auto p = make_pair_config("softroce", 4096);
+    p.source.memory = "cuda:0";
+    auto top = gr::make_top_block("top");
+    auto block = source::make(p.source);
+    top->connect(block, 0, gnuradio::make_block_sptr<device_reader>(fake), 0);
+    const auto whole = fake.api().memcpy_async;
+    fake.api().memcpy_async = [](CUdeviceptr, CUdeviceptr, std::size_t, CUstream) {
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    };
+    top->start();
+    sender tx(p.sender);
+    tx.send(random_messages(100, 4096));
+    top->wait();
+    tx.stop();
+    BOOST_TEST(block->state() == "failed");
+    BOOST_TEST(
+        has(block->status_text(),
+            "cuda:0: a copy into the ring failed with CUDA_ERROR_OUT_OF_MEMORY (2)"));
+    fake.api().memcpy_async = whole;
+    top->start();
+    BOOST_TEST(block->state() != "failed");
+    top->stop();
+    top->wait();
+    BOOST_TEST(block->state() != "failed");
+}

@@ -31,8 +31,8 @@ constexpr std::uint64_t default_ring_bytes = 256 * 1024;
 // Enough for a GPU to be worth a launch.
 constexpr std::uint64_t default_gpu_ring_bytes = 8 << 20;
 
-// GNU Radio does not say which port it makes a buffer for, so the tightest limit counts.
-// After the first start every port has one: the size that it got.
+// GNU Radio does not say for which port, so the tightest limit counts. After the first
+// start every port has one: the size that it got.
 std::uint64_t default_bytes(block* writer, std::size_t item_bytes, std::uint64_t bytes)
 {
     const int ports = writer ? std::max(writer->output_signature()->max_streams(), 1) : 0;
@@ -178,7 +178,9 @@ int ring_buffer::space_available()
 {
     if (d_readers.empty())
         return static_cast<int>(d_bufsize);
-
+    // GNU Radio asks whether readers are done only where there is no room.
+    if (d_readers.size() == 1 && done())
+        return 0;
     unsigned most_unread = 0;
     const buffer_reader* last = nullptr;
     std::uint64_t slowest = UINT64_MAX;
@@ -193,8 +195,7 @@ int ring_buffer::space_available()
         }
         slowest = std::min(slowest, reader->nitems_read());
     }
-    // As GNU Radio's own buffer: tags go a whole buffer after the last reader passed
-    // them.
+    // As GNU Radio's own buffer: tags go a whole buffer after the last reader's passing.
     if (slowest != d_last_min_items_read) {
         prune_tags(d_last_min_items_read);
         d_last_min_items_read = slowest;
@@ -312,9 +313,8 @@ unsigned ring_buffer::index_add(unsigned a, unsigned b)
 
 unsigned ring_buffer::index_sub(unsigned a, unsigned b)
 {
-    // GNU Radio sets the transfer type just before each new reader, and would refuse the
-    // next reader if that one's type differed: taken and reset here, host blocks and ring
-    // blocks may read one ring.
+    // GNU Radio sets it just before each new reader, and would refuse the next if that
+    // one's differed: taken and reset here, host and ring blocks may read one ring.
     if (d_transfer_type != transfer_type::DEFAULT_INVALID) {
         const bool by_host = d_transfer_type == transfer_type::DEVICE_TO_HOST;
         const bool wants_ring =

@@ -224,8 +224,9 @@ bool source_impl::gpu_failed()
     }
     if (code == 0)
         return false;
+    const std::string why = d_ring.describe_failure(code);
     std::lock_guard<std::mutex> lock(d_mutex);
-    d_failure = d_ring.describe_failure(code);
+    d_failure = why;
     return true;
 }
 

@@ -91,7 +91,7 @@ private:
     mutable std::mutex d_mutex; // guards the next six
     std::shared_ptr<io::endpoint> d_endpoint;
     std::map<std::string, std::uint64_t> d_totals; // of sessions that are over
-    std::string d_failure;                         // start() went wrong
+    std::string d_failure;                         // of start() or the GPU
     io::endpoint_state d_end_state = io::endpoint_state::idle; // of the last session
     std::string d_end_text;
     std::string d_end_description;

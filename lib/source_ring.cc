@@ -168,7 +168,7 @@ void source_ring::tell(const std::string& route, const std::string& text)
 
 std::string source_ring::describe_failure(int code) const
 {
-    return device() + ": " + d_board->describe(code, "taking the stream over");
+    return device() + ": " + d_board->describe(code, "a copy into the ring");
 }
 
 std::string source_ring::device() const { return d_gpu ? d_gpu->info().tag() : "host"; }

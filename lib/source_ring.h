@@ -71,7 +71,10 @@ public:
     //! \return 0 or the driver's error code
     int zero(std::uint64_t offset, std::uint64_t bytes) noexcept;
 
-    //! Of an error of the driver, on a GPU: with whose kernel it was, if it was one.
+    //! The driver's code if the GPU of the ring has failed for all; else 0.
+    int gpu_error() const noexcept { return d_board ? d_board->error() : 0; }
+    //! Of an error of the driver, with whose kernel it was, if it was one. Where gpu() is
+    //! not null, on the thread that polls.
     std::string describe_failure(int code) const;
     //! "host" or "cuda:0"
     std::string device() const;

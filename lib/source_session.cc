@@ -114,6 +114,10 @@ void source_impl::connect(io::endpoint& endpoint)
 
 bool source_impl::stop()
 {
+    // Readers may have been told of it first, and have ended the stream.
+    note_gpu(d_ring.gpu_error());
+    if (d_buffer && gpu_failed())
+        finish();
     end_session();
     d_buffer = nullptr;
     d_waiting = false;

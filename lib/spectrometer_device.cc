@@ -52,7 +52,7 @@ bool spectrometer_device::start()
     set_engine(nullptr);
     d_engine.reset();
     d_on_host = d_auto && reads_host_ring(*this);
-    return d_on_host ? gr::block::start() : device_block::start();
+    return d_on_host ? start_on_host() : device_block::start();
 }
 
 bool spectrometer_device::stop()

@@ -68,16 +68,18 @@ bool to_device_impl::start()
 {
     d_started = nitems_written(0);
     d_copies.restart(d_started);
-    {
-        const std::lock_guard<std::mutex> lock(d_mutex);
-        d_failure.clear();
-    }
+    d_failure.clear();
     return block::start();
 }
 
 bool to_device_impl::stop()
 {
-    d_stream->synchronize(); // nothing of ours writes the ring any more
+    // Nothing of ours writes the ring any more. The last copies may have failed where
+    // nobody asks for more of them.
+    int code = d_stream->synchronize();
+    code = code != 0 ? code : ring_error();
+    if (code != 0)
+        failed(code, "a copy");
     return block::stop();
 }
 
@@ -89,17 +91,11 @@ void to_device_impl::forecast(int, gr_vector_int& ninput_items_required)
 
 int to_device_impl::failed(int code, const char* what)
 {
-    const std::lock_guard<std::mutex> lock(d_mutex);
-    d_failure = identifier() + " on " + d_gpu->info().describe() + ": " +
-                d_board->describe(code, what);
-    d_logger->error("{:s}", d_failure);
+    const std::string text = identifier() + " on " + d_gpu->info().describe() + ": " +
+                             d_board->describe(code, what);
+    if (d_failure.set(text))
+        d_logger->error("{:s}", text);
     return WORK_DONE;
-}
-
-std::string to_device_impl::failure() const
-{
-    const std::lock_guard<std::mutex> lock(d_mutex);
-    return d_failure;
 }
 
 // Readers get nothing more then; see ring_device::wrote().

@@ -3,6 +3,7 @@
 #ifndef INCLUDED_RDMA_TO_DEVICE_IMPL_H
 #define INCLUDED_RDMA_TO_DEVICE_IMPL_H
 
+#include "block_failure.h"
 #include "kernel_log.h"
 #include "mem/gpu.h"
 #include "pending_work.h"
@@ -13,7 +14,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 
 namespace gr {
@@ -30,7 +30,7 @@ public:
     to_device_impl(const to_device_config& config, std::shared_ptr<mem::gpu> gpu);
 
     std::string memory() const override { return d_gpu->info().tag(); }
-    std::string failure() const override;
+    std::string failure() const override { return d_failure.text(); }
     std::shared_ptr<mem::ring_memory>
     output_ring(int port, std::size_t item_bytes, std::size_t min_items) override;
     std::shared_ptr<mem::gpu> output_gpu() const override { return d_gpu; }
@@ -56,8 +56,7 @@ private:
     std::unique_ptr<pinned_ring> d_staging; // as many items as it has, by position
     pending_work d_copies;
     std::uint64_t d_started = 0; // items whose copy is in the stream, or beyond
-    mutable std::mutex d_mutex;  // guards the next
-    std::string d_failure;
+    block_failure d_failure;
 };
 
 } // namespace rdma

@@ -57,7 +57,7 @@ to_host_impl::output_ring(int, std::size_t item_bytes, std::size_t min_items)
 bool to_host_impl::start()
 {
     d_on_host = d_auto && reads_host_ring(*this);
-    const bool started = d_on_host ? gr::block::start() : device_block::start();
+    const bool started = d_on_host ? start_on_host() : device_block::start();
     d_started = nitems_written(0);
     d_copies.restart(d_started);
     return started;

@@ -90,7 +90,8 @@ class RDMA_API device_block : virtual public gr::block
 public:
     ~device_block() override;
 
-    //! For input_spin: GNU Radio asks at the front of every round of the block's thread.
+    //! GNU Radio asks at the front of every round of the block's thread, at least four
+    //! times a second: for spinning, and for failures while no input comes.
     bool has_msg_handler(pmt::pmt_t which_port) override;
     //! For GNU Radio, on the block's thread.
     void dispatch_msg(pmt::pmt_t which_port, pmt::pmt_t msg) override;
@@ -133,6 +134,9 @@ protected:
 
     //! Whether its device_work() is able to read host memory where its input is that.
     virtual bool reads_host_rings() const { return false; }
+    //! Instead of start(), from a derived block's: in this run device_work() does without
+    //! the GPU, and whatever happens there is none of the block's business.
+    bool start_on_host();
     //! As gr::block::general_work(), on the GPU. May throw: that ends the stream.
     virtual int device_work(int noutput_items,
                             gr_vector_int& ninput_items,
@@ -154,6 +158,7 @@ private:
     std::unique_ptr<state> d_state;
 
     bool serve_messages();
+    void look_for_late_failure();
     void enter();
     void leave() noexcept;
     void fail(const std::string& why);

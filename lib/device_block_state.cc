@@ -1,0 +1,61 @@
+/* -*- c++ -*- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "device_block_state.h"
+
+#include "ring_device.h"
+
+namespace gr {
+namespace rdma {
+
+int device_block::state::begin_work()
+{
+    int code = 0;
+    bool asked = false;
+    for (const input& in : inputs) {
+        gr::thread::scoped_lock lock(*in.ring->mutex());
+        ring_device& ring = *in.ring->on_device();
+        const int begun = ring.begin_work(in.reader, in.reader->nitems_read(), asked);
+        code = code != 0 ? code : begun;
+        code = code != 0 ? code : ring.error(); // what it wrote may not be there
+    }
+    for (std::size_t i = 0; i < needs.size(); ++i) {
+        gr::thread::scoped_lock lock(*written_by_kernels[i]->mutex());
+        needs[i] = written_by_kernels[i]->written_round();
+    }
+    // A launch that is refused, the GPU having failed before, is no work, and must not be
+    // taken for it.
+    if (!asked && code == 0)
+        code = stream->query();
+    return code == mem::gpu_not_ready ? 0 : code;
+}
+
+int device_block::state::end_work()
+{
+    int code = 0;
+    for (const input& in : inputs) {
+        gr::thread::scoped_lock lock(*in.ring->mutex());
+        ring_device& ring = *in.ring->on_device();
+        const int ended = ring.end_work(in.reader, in.reader->nitems_read());
+        code = code != 0 ? code : ended;
+        code = code != 0 ? code : ring.error();
+    }
+    for (ring_buffer* const ring : outputs) {
+        gr::thread::scoped_lock lock(*ring->mutex());
+        code = code != 0 ? code : ring->on_device()->error();
+    }
+    return code;
+}
+
+int device_block::state::late_error()
+{
+    int code = log->has_done(log->begun()) ? 0 : stream->query();
+    code = code == mem::gpu_not_ready ? 0 : code;
+    for (ring_buffer* const ring : outputs) {
+        gr::thread::scoped_lock lock(*ring->mutex());
+        code = code != 0 ? code : ring->on_device()->error();
+    }
+    return code;
+}
+
+} // namespace rdma
+} // namespace gr
