@@ -28,8 +28,9 @@ std::shared_ptr<mem::gpu> usable_gpu(const std::string& memory)
     std::string reason;
     auto gpu = mem::choose_gpu(memory, &reason);
     if (!gpu)
-        throw config_error("memory='" + memory + "': this block needs a GPU" +
-                           (reason.empty() ? "" : ": " + reason));
+        throw config_error(
+            "memory='" + memory + "': this block needs a GPU" +
+            (reason.empty() ? "; use auto, or cuda: with its number" : ": " + reason));
     return gpu;
 }
 
@@ -220,13 +221,12 @@ void device_block::enter()
         gr::thread::scoped_lock lock(*ring->mutex());
         ring->on_device()->attach(
             reader.get(), s.stream.get(), reader->nitems_read(), s.log);
-        s.inputs.push_back({ ring, reader.get() });
-        if (const auto writer = std::dynamic_pointer_cast<device_block>(ring->link())) {
+        const auto writer = std::dynamic_pointer_cast<device_block>(ring->link());
+        s.inputs.push_back({ ring, reader.get(), writer != nullptr });
+        if (writer)
             s.log->reads_from(writer->d_state->log);
-            s.written_by_kernels.push_back(ring);
-        }
     }
-    s.needs.assign(s.written_by_kernels.size(), 0);
+    s.needs.reserve(s.inputs.size());
     for (int i = 0; i < d->noutputs(); ++i) {
         auto* const ring = dynamic_cast<ring_buffer*>(d->output(i).get());
         if (!ring || !ring->on_device())
@@ -274,7 +274,6 @@ void device_block::leave() noexcept
     }
     finish_wakes();
     s.log->reads_from_nobody();
-    s.written_by_kernels.clear();
     s.needs.clear();
     s.inputs.clear();
     s.outputs.clear();

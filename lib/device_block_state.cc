@@ -11,16 +11,17 @@ int device_block::state::begin_work()
 {
     int code = 0;
     bool asked = false;
+    needs.clear();
     for (const input& in : inputs) {
         gr::thread::scoped_lock lock(*in.ring->mutex());
         ring_device& ring = *in.ring->on_device();
         const int begun = ring.begin_work(in.reader, in.reader->nitems_read(), asked);
         code = code != 0 ? code : begun;
         code = code != 0 ? code : ring.error(); // what it wrote may not be there
-    }
-    for (std::size_t i = 0; i < needs.size(); ++i) {
-        gr::thread::scoped_lock lock(*written_by_kernels[i]->mutex());
-        needs[i] = written_by_kernels[i]->written_round();
+        // Under the same lock: a round later would be one that the stream does not wait
+        // for, and this block's work would pass for work that waits.
+        if (in.written_by_kernels)
+            needs.push_back(in.ring->written_round());
     }
     // A launch that is refused, the GPU having failed before, is no work, and must not be
     // taken for it.

@@ -31,13 +31,13 @@ struct device_block::state {
     struct input {
         ring_buffer* ring;
         buffer_reader* reader;
+        bool written_by_kernels;
     };
     std::vector<input> inputs;
     // Who may be at fault; see kernel_log.h.
     std::shared_ptr<kernel_board> board;
     std::shared_ptr<kernel_log> log;
-    std::vector<ring_buffer*> written_by_kernels; // the inputs that are
-    std::vector<std::uint32_t> needs;             // and how far, in this round
+    std::vector<std::uint32_t> needs; // of inputs written by kernels: this round's need
     bool takes_turns = false;
     block_failure failure;
 
