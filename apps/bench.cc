@@ -19,9 +19,10 @@ namespace {
 
 constexpr const char* about =
     "Usage: gr-rdma bench softroce [flags], or gr-rdma bench gpu [flags]\n\n"
-    "Measures RC and UC into rdma.source over loopback, beside a bare recvmmsg() loop\n"
-    "without any protocol and GNU Radio's network.udp_source: all in one run, senders\n"
-    "and receivers in one process, each sender as fast as it can.";
+    "Softroce: measures RC and UC into rdma.source over loopback, beside a bare "
+    "recvmmsg() loop without any protocol and GNU Radio's network.udp_source: all in one "
+    "run, senders and receivers in one process, each sender as fast as it can. Gpu: the "
+    "way through GPU memory; see gr-rdma bench gpu --help.";
 constexpr const char* examples =
     "The result is the median of the rounds. Ratios are to the bare loop at the same "
     "MTU.\n"

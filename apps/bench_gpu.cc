@@ -30,17 +30,12 @@ namespace {
 constexpr const char* about =
     "Usage: gr-rdma bench gpu [flags]\n\n"
     "Measures the way of samples through GPU memory and GNU Radio's scheduler, in one "
-    "run:\n"
-    "the copy engine in a NIC's place writes messages into a ring, and a kernel reads "
-    "every byte,\n"
-    "beside the copies alone; and the time from a polled completion to a kernel that has "
-    "run,\n"
-    "beside an ordinary block that launches the same kernel; of a device block that "
-    "sleeps\n"
-    "(wait=event) and of one that spins (wait=busy); and samples over loopback to "
-    "spectra "
-    "of the\n"
-    "GPU, beside network.udp_source, cudaMemcpy and the same kernels.";
+    "run: the copy engine in a NIC's place writes messages into a ring, and a kernel "
+    "reads every byte, beside the copies alone; and the time from a polled completion to "
+    "a kernel that has run, beside an ordinary block that launches the same kernel; of a "
+    "device block that sleeps (wait=event) and of one that spins (wait=busy); and "
+    "samples over loopback to spectra of the GPU, beside network.udp_source, cudaMemcpy "
+    "and the same kernels.";
 constexpr const char* examples =
     "Rates are medians of the rounds. Latencies are of an idle GPU, one message at a "
     "time.\n";

@@ -51,6 +51,25 @@ std::string joined(const std::vector<std::string>& words, const char* separator)
 
 } // namespace
 
+// Lines of 80 columns at most, without blanks at their ends.
+std::string wrapped(const std::string& text)
+{
+    constexpr std::size_t columns = 80;
+    std::istringstream in(text);
+    std::string out;
+    for (std::string line; std::getline(in, line);) {
+        while (line.size() > columns) {
+            const std::size_t blank = line.find_last_of(' ', columns);
+            if (blank == 0 || blank == line.npos)
+                break;
+            out += line.substr(0, line.find_last_not_of(' ', blank) + 1) + "\n";
+            line.erase(0, blank + 1);
+        }
+        out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    }
+    return out;
+}
+
 std::string nearest_word(const std::string& word, const std::vector<std::string>& known)
 {
     std::string best;
@@ -300,7 +319,7 @@ std::string flags::help() const
         one->print(out, 28); // one column for all groups
     }
     out << "\n" << d_examples;
-    return out.str();
+    return wrapped(out.str());
 }
 
 } // namespace apps

@@ -108,6 +108,7 @@ refused 2 "is of the same kind" "${SPECTRUM[@]}" --out y.csv
 refused 2 "--fft-length='1000'" "${SPECTRUM[@]}" --fft-length 1000
 refused 2 "--overlap='1024'" "${SPECTRUM[@]}" --overlap 1024
 refused 2 "--window='hannn': give one of" "${SPECTRUM[@]}" --window hannn
+refused 2 "--window-parameter='701'" "${SPECTRUM[@]}" --window kaiser --window-parameter 701
 refused 2 "is of --window kaiser, not hann" "${SPECTRUM[@]}" --window-parameter 3
 refused 2 "--db-min is not below" "${SPECTRUM[@]}" --db-min 0 --db-max -10
 refused 1 "cannot write '$WORK/no/x.csv'" spectrum "${RX[@]}" --rate 2M --out "$WORK/no/x.csv"
@@ -115,6 +116,11 @@ refused 1 "cannot write '$WORK/no/x.csv'" spectrum "${RX[@]}" --rate 2M --out "$
 refused 1 "cannot write '$WORK/no/x.png'" spectrum "${RX[@]}" --rate 2M --out "$WORK/no/x.png"
 
 refused 2 "softroce or gpu is needed" bench
+for command in send receive spectrum "bench softroce" "bench gpu"; do
+    # shellcheck disable=SC2086  # two words
+    "$GR_RDMA" $command --help | awk 'length > 80 || / $/ { print; found = 1 } END { exit found }' ||
+        fail "gr-rdma $command --help has lines of over 80 columns, or with blanks at the end"
+done
 refused 2 "'verbs' is no benchmark: give softroce or gpu" bench verbs
 refused 2 "--rounds='0'" bench softroce --rounds 0
 if "$GR_RDMA" bench gpu --help >/dev/null 2>&1; then
@@ -193,6 +199,13 @@ wait $receiver || fail "receive ended with $?"
 echo precious >"$WORK/keep"
 "$GR_RDMA" receive --listen 192.0.2.77 --out "$WORK/keep" 2>"$WORK/err" && fail "that is no address"
 expect_text "$WORK/keep" precious "the file before a receive that cannot run"
+"$GR_RDMA" spectrum --listen 192.0.2.77 --rate 2M --out "$WORK/keep.csv" 2>"$WORK/err" &&
+    fail "that is no address"
+[ ! -e "$WORK/keep.csv" ] || fail "a spectrum that cannot run leaves a new file"
+echo precious >"$WORK/keep.csv"
+"$GR_RDMA" spectrum --listen 192.0.2.77 --rate 2M --out "$WORK/keep.csv" 2>"$WORK/err" &&
+    fail "that is no address"
+expect_text "$WORK/keep.csv" precious "the file before a spectrum that cannot run"
 refused 2 "[::1]:18515" receive --listen ::1 --out "$WORK/keep"
 refused 2 "fe80::1%eth0" receive --listen "[fe80::1]" --out "$WORK/keep"
 refused 2 "is IPv4 and connect='fd00::2' IPv6" send --source 127.0.0.1 --connect "[fd00::2]" --scene

@@ -16,8 +16,8 @@ namespace {
 
 constexpr const char* about =
     "Usage: gr-rdma receive [flags]\n\n"
-    "Receives RDMA messages of samples and writes them to a file, exactly as sent. Ends\n"
-    "when the sender disconnects, after --count messages, after --idle seconds without\n"
+    "Receives RDMA messages of samples and writes them to a file, exactly as sent. Ends "
+    "when the sender disconnects, after --count messages, after --idle seconds without "
     "one, or on Ctrl-C.";
 constexpr const char* examples =
     "Examples:\n"

@@ -18,15 +18,15 @@ namespace apps {
 
 namespace {
 
-constexpr const char* about = "Usage: gr-rdma send [flags]\n\n"
-                              "Sends the samples of a file or of a synthetic scene as "
-                              "RDMA messages, and ends when\n"
-                              "all is sent (RC: and acknowledged).";
+constexpr const char* about =
+    "Usage: gr-rdma send [flags]\n\n"
+    "Sends the samples of a file or of a synthetic scene as RDMA messages, and ends when "
+    "all is sent (RC: and acknowledged).";
 constexpr const char* examples =
     "Examples:\n"
     "  gr-rdma send --connect 10.0.0.2 --file capture.sigmf-meta\n"
-    "  gr-rdma send --connect 127.0.0.2 --source 127.0.0.1 --scene --rate 4M --seconds "
-    "0\n"
+    "  gr-rdma send --connect 127.0.0.2 --source 127.0.0.1 --scene --rate 4M \\\n"
+    "      --seconds 0\n"
     "  gr-rdma send --connect 10.0.0.2 --qpn 0x11 --remote-qpn 0x12 --service uc \\\n"
     "      --file capture.bin --sample sc16 --rate 10M\n"
     "The receiver of the last one swaps --qpn with --remote-qpn.\n";

@@ -27,9 +27,8 @@ namespace {
 
 constexpr const char* about =
     "Usage: gr-rdma spectrum [flags]\n\n"
-    "Receives RDMA messages of samples and writes averaged power spectra: CSV, a PNG\n"
-    "waterfall, or both. Ends when the sender disconnects, after --count messages, "
-    "after\n"
+    "Receives RDMA messages of samples and writes averaged power spectra: CSV, a PNG "
+    "waterfall, or both. Ends when the sender disconnects, after --count messages, after "
     "--idle seconds without one, or on Ctrl-C.";
 constexpr const char* examples =
     "Examples:\n"
@@ -106,7 +105,7 @@ struct spectrum_run {
         if (!o.csv.empty())
             csv = make_csv(o, period);
         if (!o.png.empty()) {
-            check_png_path(o.png);
+            check_writable(o.png);
             fall = std::make_unique<waterfall>(
                 o.length, period, o.hold == "max" ? hold_mode::max : hold_mode::mean);
         }

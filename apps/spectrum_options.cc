@@ -56,7 +56,7 @@ void spectrum_options::declare(flags& f)
             65535,
             "samples that neighbouring transforms share (default 0)");
     f.choice("window", window, window_names(), "before the transform");
-    f.number("window-parameter", beta, 0, 1000, "BETA", "of the Kaiser window");
+    f.number("window-parameter", beta, 0, 700, "BETA", "of the Kaiser window");
     f.choice("scaling",
              scaling,
              { "spectrum", "density" },

@@ -12,10 +12,13 @@ namespace rdma {
 
 core::sample_type convert_sample(const convert_config& config)
 {
-    const auto sample = core::parse_sample(config.sample);
+    constexpr const char* choices = "cu8, sc8, sc16 or byte";
+    const auto sample = core::parse_sample(config.sample, "sample", choices);
     if (sample == core::sample_type::fc32)
-        throw config_error("sample='fc32' is float already: leave the block out, or use "
-                           "cu8, sc8, sc16 or byte");
+        throw config_error(
+            std::string("sample='fc32' is float already: leave the block out, "
+                        "or use ") +
+            choices);
     return sample;
 }
 

@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(wrong_parameters_are_refused_with_what_would_be_right)
             "sample='fc32' is float already: leave the block out, or use cu8, sc8, sc16 "
             "or byte");
     c.sample = "sc12";
-    refused(c, "sample='sc12' is no sample type; use cu8, sc8, sc16, fc32 or byte");
+    refused(c, "sample='sc12' is no sample type; use cu8, sc8, sc16 or byte");
     c.sample = "sc16";
     c.vlen = 0;
     refused(c, "vlen=0 is no number of samples per item; use 1 to 268435455");

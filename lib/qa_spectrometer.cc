@@ -220,6 +220,17 @@ BOOST_AUTO_TEST_CASE(wrong_parameters_are_refused_with_what_would_be_right)
         with([](config& c) { c.window_parameter = NAN, c.window = window::WIN_KAISER; }),
         "window_parameter=nan does not suit the window: its taps add up to nan; use "
         "another");
+    for (const char* beta : { "700.5", "1000", "1e+09", "inf" }) // it would not end
+        refused(with([beta](config& c) {
+                    c.window_parameter = std::stod(beta);
+                    c.window = window::WIN_KAISER;
+                }),
+                std::string("window_parameter=") + beta +
+                    " does not suit the window: use a beta of 0 to 700");
+    spectrometer::make(with([](config& c) {
+        c.window_parameter = 700;
+        c.window = window::WIN_KAISER;
+    }));
     const auto host = with([](config& c) { c.memory = "host"; });
     BOOST_TEST(spectrometer::make(host)->spectra() == 0u);
 }

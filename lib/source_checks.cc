@@ -7,6 +7,7 @@
 
 #include <climits>
 #include <cmath>
+#include <cstdio>
 #include <gnuradio/rdma/error.h>
 #include <string>
 
@@ -88,17 +89,26 @@ std::optional<mem::route> route_setting(const source_config& c)
     return forced;
 }
 
+namespace {
+std::string shown(double value)
+{
+    char text[32];
+    std::snprintf(text, sizeof text, "%.15g", value);
+    return text;
+}
+} // namespace
+
 void check_rate(double rate)
 {
     if (!(rate >= 0) || std::isinf(rate))
-        throw config_error("rate=" + std::to_string(rate) +
+        throw config_error("rate=" + shown(rate) +
                            " is no sample rate; use samples per second, or 0 if unknown");
 }
 
 void check_freq(double freq)
 {
     if (!std::isfinite(freq))
-        throw config_error("freq=" + std::to_string(freq) +
+        throw config_error("freq=" + shown(freq) +
                            " is no centre frequency; use Hz, or 0 if unknown");
 }
 

@@ -35,8 +35,7 @@ std::string source_impl::description() const
             return "not running";
         text = d_end_description;
     }
-    const std::string ring = d_ring.text();
-    return ring == "in host memory" ? text : text + ", ring " + ring;
+    return text + ", ring " + d_ring.text();
 }
 
 std::string source_impl::state() const

@@ -35,6 +35,10 @@ std::vector<float> make_window(const spectrometer_config& config)
         return config_error("window_parameter=" + number(config.window_parameter) +
                             " does not suit the window: " + why);
     };
+    // GNU Radio's sum for the Bessel function does not end beyond what a double holds.
+    constexpr double most_beta = 700;
+    if (config.window == window::WIN_KAISER && config.window_parameter > most_beta)
+        throw refuse("use a beta of 0 to " + number(most_beta));
     std::vector<float> taps;
     try {
         taps = window::build(

@@ -30,13 +30,14 @@ const char* to_string(sample_type type) noexcept
     return rows[static_cast<std::size_t>(type)].name;
 }
 
-sample_type parse_sample(const std::string& text, const char* parameter)
+sample_type
+parse_sample(const std::string& text, const char* parameter, const char* choices)
 {
     for (std::size_t i = 0; i < std::size(rows); ++i)
         if (text == rows[i].name)
             return static_cast<sample_type>(i);
     throw config_error(std::string(parameter) + "='" + text +
-                       "' is no sample type; use cu8, sc8, sc16, fc32 or byte");
+                       "' is no sample type; use " + choices);
 }
 
 } // namespace core

@@ -22,8 +22,11 @@ enum class sample_type : std::uint8_t { cu8, sc8, sc16, fc32, byte };
 //! Bytes of one sample: 2, 2, 4, 8, 1.
 std::size_t sample_bytes(sample_type type) noexcept;
 const char* to_string(sample_type type) noexcept;
-//! \throws config_error naming \p parameter, the text, and the known words
-sample_type parse_sample(const std::string& text, const char* parameter = "sample");
+//! \param choices what an error tells to use
+//! \throws config_error naming \p parameter, the text, and \p choices
+sample_type parse_sample(const std::string& text,
+                         const char* parameter = "sample",
+                         const char* choices = "cu8, sc8, sc16, fc32 or byte");
 
 } // namespace core
 } // namespace rdma

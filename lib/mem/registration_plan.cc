@@ -145,7 +145,7 @@ std::optional<route> parse_route(const std::string& text)
     for (const route r : { route::dmabuf, route::peermem, route::staged })
         if (text == to_string(r))
             return r;
-    throw config_error("route='" + text + "': auto, dmabuf, peermem or staged");
+    throw config_error("route='" + text + "': use auto, dmabuf, peermem or staged");
 }
 
 peermem_state find_peermem(const std::string& root)

@@ -19,11 +19,11 @@ BAD_SOURCE = [
     (dict(sample="sc12"), "sample", "sc12", "cu8, sc8, sc16, fc32"),
     (dict(sample=""), "sample", "''", "cu8, sc8, sc16, fc32"),
     (dict(vlen=0), "vlen", "0", "1"),
-    (dict(vlen=-3), "vlen", "-3", "0 or more"),
+    (dict(vlen=-3), "vlen", "-3", "a positive number"),
     (dict(message_bytes=0), "message_bytes", "0", "multiple"),
     (dict(message_bytes=4097), "message_bytes", "4097", "4"),
     (dict(message_bytes=4096, vlen=3), "message_bytes", "4096", "12"),
-    (dict(message_bytes=-1), "message_bytes", "-1", "0 or more"),
+    (dict(message_bytes=-1), "message_bytes", "-1", "a positive number"),
     (dict(message_bytes=(1 << 30) + 4), "message_bytes", "1073741828", "1073741824|1 GiB"),
     (dict(buffers=0), "buffers", "0", "2"),
     (dict(buffers=1), "buffers", "1", "2"),
@@ -52,7 +52,7 @@ BAD_SOURCE = [
     (dict(group="127.5.2.1", service="ud", message_bytes=1024), "group", "127.5.2.1",
      "224.0.0.0 to 239.255.255.255"),
     (dict(connect="239.5.2.1"), "connect", "239.5.2.1", "service='ud'"),
-    (dict(qkey=-1), "qkey", "-1", "0 or more"),
+    (dict(qkey=-1), "qkey", "-1", "a positive number"),
     (dict(qkey=1 << 32), "qkey", "4294967296", "4294967295"),
     (dict(qpn=0), "qpn", "missing", "needs both"),
     (dict(listen="127.5.2.1"), "listen", "127.5.2.1", "leave qpn out"),
@@ -124,6 +124,8 @@ WRONG_TYPE = [
     (rdma.source, dict(rate="1M"), "rate='1M' is of type str; give a number"),
     (rdma.source, dict(source=None), "source=None is of type NoneType; give a str"),
     (rdma.spectrometer, dict(window=None), "window=None is of type NoneType; give a member of"),
+    (rdma.spectrometer, dict(window=list(range(100))), "window=[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, "
+     "10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 2 ... is of type list; give a member of"),
     (rdma.spectrometer, dict(fftshift="no"), "fftshift='no' is of type str; give True or False"),
 ]
 

@@ -10,7 +10,7 @@ Start it, then a sender in another terminal (both on this machine, no network ca
 
 Expect one line per spectrum, --count of them, then a summary:
 
-    1796025600.125000    100.250977 MHz   -10.2 dB
+    1796025600.125000    100.199219 MHz   -20.9 dB
     ...
     313 messages, 20512768 bytes, gaps=0
 

@@ -16,7 +16,7 @@ no_answer_text(const queue_pair& qp, std::uint16_t port, std::int64_t patience_n
 {
     return "no answer from " + text_of(qp.peer_address, port) + " within " +
            std::to_string(patience_ns / 1000000) +
-           " ms; is a receiver listening there, and is UDP port 4791 open between it "
+           " ms; is the peer listening there, and is UDP port 4791 open between it "
            "and " +
            text_of(qp.own_address) + "?";
 }

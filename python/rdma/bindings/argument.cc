@@ -46,7 +46,12 @@ constexpr window_row windows[] = {
 //! name=value, as Python would print the value.
 std::string shown(const py::object& value, const char* name)
 {
-    return std::string(name) + "=" + py::repr(value).cast<std::string>();
+    constexpr int most = 80; // of an array, say
+    const py::object all = py::repr(value);
+    if (py::isinstance<py::str>(value) || py::len(all) <= most)
+        return std::string(name) + "=" + all.cast<std::string>();
+    return std::string(name) + "=" + all[py::slice(0, most, 1)].cast<std::string>() +
+           " ...";
 }
 
 [[noreturn]] void
@@ -105,7 +110,8 @@ std::uint64_t unsigned_of(const int_argument& given, const char* name, std::uint
     if (!number || py::isinstance<py::bool_>(given.value))
         wrong_type(given.value, name, "an integer");
     if (number < py::int_(0))
-        throw config_error(shown(given.value, name) + " is negative; use 0 or more");
+        throw config_error(shown(given.value, name) +
+                           " is negative; use a positive number");
     if (number > py::int_(most))
         throw config_error(shown(given.value, name) + " is too large; use at most " +
                            std::to_string(most));
