@@ -202,8 +202,12 @@ public:
                 throw run_error(failure());
             if (state == io::endpoint_state::closed && d_endless)
                 return "closed"; // there would always be more
-            if (state == io::endpoint_state::closed)
+            if (state == io::endpoint_state::closed) {
+                reap(); // what was acknowledged just before
+                if (d_posted == d_done && d_feed.finished())
+                    return "done";
                 throw run_error("not all was sent: " + d_to.status_text());
+            }
             if (d_signals.received())
                 return d_signals.name();
             const bool posted = post();
