@@ -159,9 +159,8 @@ BOOST_FIXTURE_TEST_CASE(a_log_may_ask_what_it_is_told, on_imitated_driver)
     auto log = std::make_shared<asking>();
     log->ask = [&] { return up->failure(); };
     gr::logging::singleton().add_default_sink(log);
-    top->start();
-    from->produced().wait(100000);
     fake.api().event_query = [](CUevent) { return CUDA_ERROR_OUT_OF_MEMORY; };
+    top->start();
     BOOST_TEST(ends(top));
     BOOST_TEST(log->answered);
     log->ask = nullptr;
