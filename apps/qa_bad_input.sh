@@ -195,6 +195,20 @@ wait $sender
 expect_text "$WORK/err" "was cut short while it was sent" "a file cut while it was sent"
 kill $receiver
 wait $receiver || fail "receive ended with $?"
+# A peer whose messages are too long leaves, and both say so by their exit codes.
+head -c 20000 /dev/zero >"$WORK/long"
+for command in "receive --out $WORK/none" "spectrum --rate 2M --out $WORK/none.csv"; do
+    # shellcheck disable=SC2086  # words on purpose
+    "$GR_RDMA" $command --listen "$A" --sample sc16 --message-bytes 4096 2>"$WORK/err" &
+    receiver=$!
+    wait_until 10 receives $receiver || fail "'$command' did not start: $(cat "$WORK/err")"
+    timeout 20 "$GR_RDMA" send --source "$B" --connect "$A" --sample sc16 --message-bytes 8192 \
+        --file "$WORK/long" --quiet 2>/dev/null && fail "a message too long was taken"
+    wait_for_end $receiver 20 || fail "'$command' did not end"
+    wait $receiver
+    [ $? -eq 1 ] || fail "'$command' that got nothing but too long messages did not end with 1"
+    expect_text "$WORK/err" "what the peer sent does not fit --message-bytes" "$command"
+done
 # A command that cannot run leaves the file that is there as it is.
 echo precious >"$WORK/keep"
 "$GR_RDMA" receive --listen 192.0.2.77 --out "$WORK/keep" 2>"$WORK/err" && fail "that is no address"

@@ -106,9 +106,11 @@ int receive_command(const words& args, stop_signals& signals)
     console talk(o.talk, o.out == "-");
     const std::string ended = run_flowgraph(*graph, *from, *sink, o.ring, signals, talk);
     writer.close();
-    talk.finish(summarise(*sink, *from, ended));
+    const summary s = summarise(*sink, *from, ended);
+    talk.finish(s);
     if (ended == "failed")
         throw run_error(from->status_text());
+    check_not_all_refused(s);
     return 0;
 }
 

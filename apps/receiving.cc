@@ -3,6 +3,7 @@
 #include "receiving.h"
 #include "core/clock.h"
 #include "core/sizes.h"
+#include "usage_error.h"
 
 #include <cstdio>
 #include <gnuradio/logger.h>
@@ -123,6 +124,15 @@ std::string run_flowgraph(gr::top_block& graph,
     if (ended == "done" || state == "failed")
         ended = state;
     return ended;
+}
+
+void check_not_all_refused(const summary& s)
+{
+    const auto refused = s.counters.find("dropped_length");
+    if (s.ended == "closed" && s.messages == 0 && refused != s.counters.end() &&
+        refused->second != 0)
+        throw run_error("nothing was received: what the peer sent does not fit "
+                        "--message-bytes, and it left");
 }
 
 } // namespace apps

@@ -27,6 +27,9 @@ source_config make_source_config(const connection_options& connection,
 //! before the first block is made.
 void log_to_stderr();
 
+//! \throws run_error all that the peer sent was refused, so that it left
+void check_not_all_refused(const summary& s);
+
 /*!
  * \brief Start \p graph, watch it, stop it.
  *

@@ -171,9 +171,11 @@ int spectrum_command(const words& args, stop_signals& signals)
         r.csv->close();
     if (r.fall && r.fall->spectra() > 0)
         write_waterfall_png(o.png, *r.fall, make_caption(o, f, *r.fall));
-    talk.finish(summarise(o, r, ended));
+    const summary s = summarise(o, r, ended);
+    talk.finish(s);
     if (ended == "failed")
         throw run_error(r.from->status_text());
+    check_not_all_refused(s);
     if (r.fall && r.fall->spectra() == 0) {
         std::error_code nothing_to_remove;
         if (std::filesystem::file_size(o.png, nothing_to_remove) ==
