@@ -63,7 +63,7 @@ struct received {
 received over_softroce(const std::string& memory, const bytes& sent)
 {
     auto p = make_pair_config("softroce", message_bytes);
-    p.source.buffers = 8; // many times round the ring
+    p.source.buffers = 8; // on a GPU it is a few more, as its pages are long
     p.source.memory = memory;
     p.source.sample = "cu8";
     std::vector<std::vector<std::byte>> messages;
