@@ -49,8 +49,6 @@ std::string joined(const std::vector<std::string>& words, const char* separator)
     return text;
 }
 
-} // namespace
-
 // Lines of 80 columns at most, without blanks at their ends.
 std::string wrapped(const std::string& text)
 {
@@ -69,6 +67,8 @@ std::string wrapped(const std::string& text)
     }
     return out;
 }
+
+} // namespace
 
 std::string nearest_word(const std::string& word, const std::vector<std::string>& known)
 {

@@ -16,7 +16,7 @@ namespace gr {
 namespace rdma {
 namespace apps {
 
-void check_writable(const std::string& path)
+void check_png_path(const std::string& path)
 {
     const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
     if (fd < 0)

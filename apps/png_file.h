@@ -12,7 +12,7 @@ namespace apps {
 
 //! Makes the file if it is not there, so that what forbids it is known before there is
 //! something to write. \throws run_error it cannot be written
-void check_writable(const std::string& path);
+void check_png_path(const std::string& path);
 
 //! Write an opaque picture of native-endian 0xXXRRGGBB words, \p stride bytes a row, as
 //! PNG. An existing file is replaced. \throws run_error the file cannot be written

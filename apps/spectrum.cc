@@ -102,10 +102,12 @@ struct spectrum_run {
     {
         const double period =
             double(o.average) * double(o.length - o.overlap) / o.stream.rate;
+        // As in receive: a command that cannot run must not empty a file that is there.
+        from->check_topology(0, 1);
         if (!o.csv.empty())
             csv = make_csv(o, period);
         if (!o.png.empty()) {
-            check_writable(o.png);
+            check_png_path(o.png);
             fall = std::make_unique<waterfall>(
                 o.length, period, o.hold == "max" ? hold_mode::max : hold_mode::mean);
         }

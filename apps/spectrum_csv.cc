@@ -1,14 +1,12 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "spectrum_csv.h"
-#include "png_file.h"
 #include "usage_error.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
 #include <unistd.h>
 
 namespace gr {
@@ -22,52 +20,34 @@ spectrum_csv::spectrum_csv(const std::string& path,
                            const std::vector<double>& frequencies)
     : d_path(path), d_bins(frequencies.size())
 {
-    for (const auto& comment : comments)
-        d_head += "# " + comment + "\n";
-    d_head += "time_s";
-    char text[32];
-    for (const double frequency : frequencies) {
-        std::snprintf(text, sizeof text, ",%.12g", frequency);
-        d_head += text;
-    }
-    d_head += "\n";
-    std::error_code none;
-    const auto kind = std::filesystem::status(path, none).type();
-    using type = std::filesystem::file_type;
-    d_made = kind == type::not_found;
-    if (path == "-" || (kind != type::regular && kind != type::not_found))
-        open(); // a pipe has nothing to lose
-    else
-        check_writable(path);
-}
-
-void spectrum_csv::open()
-{
-    d_opened = true;
-    if (d_path == "-") {
+    if (path == "-") {
         // An own descriptor, so that closing it leaves stdout alone.
         const int fd = dup(STDOUT_FILENO);
         d_file = fd < 0 ? nullptr : fdopen(fd, "w");
     } else {
-        d_file = std::fopen(d_path.c_str(), "we");
+        d_file = std::fopen(path.c_str(), "we");
     }
     if (!d_file)
-        throw run_error("cannot write '" + d_path + "': " + std::strerror(errno));
-    put(d_head);
+        throw run_error("cannot write '" + path + "': " + std::strerror(errno));
+    for (const auto& comment : comments)
+        put("# " + comment + "\n");
+    d_line = "time_s";
+    char text[32];
+    for (const double frequency : frequencies) {
+        std::snprintf(text, sizeof text, ",%.12g", frequency);
+        d_line += text;
+    }
+    put(d_line + "\n");
 }
 
 spectrum_csv::~spectrum_csv()
 {
     if (d_file)
         std::fclose(d_file);
-    else if (d_made && !d_opened)
-        ::unlink(d_path.c_str());
 }
 
 void spectrum_csv::put(const std::string& line)
 {
-    if (!d_file)
-        open();
     if (std::fwrite(line.data(), 1, line.size(), d_file) != line.size())
         throw run_error("cannot write '" + d_path + "': " + std::strerror(errno));
 }
@@ -95,8 +75,6 @@ void spectrum_csv::mark_gap(double time, const std::string& text)
 
 void spectrum_csv::close()
 {
-    if (!d_file)
-        open();
     const int failed = std::fclose(d_file);
     d_file = nullptr;
     if (failed)

@@ -25,9 +25,8 @@ float power_db(float power) noexcept;
 class spectrum_csv
 {
 public:
-    //! \param path "-": stdout; an existing file is replaced with the first line, or at
-    //! close() \param comments without "# " \param frequencies Hz, lowest first
-    //! \throws run_error the file cannot be written
+    //! \param path "-": stdout; an existing file is replaced \param comments without "# "
+    //! \param frequencies Hz, lowest first \throws run_error the file cannot be made
     spectrum_csv(const std::string& path,
                  const std::vector<std::string>& comments,
                  const std::vector<double>& frequencies);
@@ -42,16 +41,12 @@ public:
     void close();
 
 private:
-    void open();
     void put(const std::string& line);
 
     std::string d_path;
-    std::string d_head;
     std::size_t d_bins;
     std::FILE* d_file = nullptr;
-    bool d_made = false;   // the file was not there
-    bool d_opened = false; // and there has been something to write
-    std::string d_line;    // kept for its memory
+    std::string d_line; // kept for its memory
 };
 
 } // namespace apps
