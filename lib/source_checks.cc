@@ -2,12 +2,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "source_checks.h"
 
+#include "core/sizes.h"
 #include "mem/ring_cursor.h"
 #include "reconnect_policy.h"
 
 #include <climits>
 #include <cmath>
-#include <cstdio>
 #include <gnuradio/rdma/error.h>
 #include <string>
 
@@ -89,26 +89,17 @@ std::optional<mem::route> route_setting(const source_config& c)
     return forced;
 }
 
-namespace {
-std::string shown(double value)
-{
-    char text[32];
-    std::snprintf(text, sizeof text, "%.15g", value);
-    return text;
-}
-} // namespace
-
 void check_rate(double rate)
 {
     if (!(rate >= 0) || std::isinf(rate))
-        throw config_error("rate=" + shown(rate) +
+        throw config_error("rate=" + core::number_text(rate, 15) +
                            " is no sample rate; use samples per second, or 0 if unknown");
 }
 
 void check_freq(double freq)
 {
     if (!std::isfinite(freq))
-        throw config_error("freq=" + shown(freq) +
+        throw config_error("freq=" + core::number_text(freq, 15) +
                            " is no centre frequency; use Hz, or 0 if unknown");
 }
 

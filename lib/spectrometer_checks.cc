@@ -4,9 +4,9 @@
 
 #include "block_checks.h"
 #include "core/sample.h"
+#include "core/sizes.h"
 
 #include <cmath>
-#include <cstdio>
 #include <gnuradio/rdma/error.h>
 #include <stdexcept>
 
@@ -14,13 +14,6 @@ namespace gr {
 namespace rdma {
 
 namespace {
-
-std::string number(double value)
-{
-    char text[32];
-    std::snprintf(text, sizeof text, "%g", value);
-    return text;
-}
 
 std::vector<float> make_window(const spectrometer_config& config)
 {
@@ -32,13 +25,14 @@ std::vector<float> make_window(const spectrometer_config& config)
     if (config.window == window::WIN_NONE)
         return std::vector<float>(config.length, 1.0f);
     const auto refuse = [&](const std::string& why) {
-        return config_error("window_parameter=" + number(config.window_parameter) +
-                            " does not suit the window: " + why);
+        return config_error(
+            "window_parameter=" + core::number_text(config.window_parameter) +
+            " does not suit the window: " + why);
     };
     // GNU Radio's sum for the Bessel function does not end beyond what a double holds.
     constexpr double most_beta = 700;
     if (config.window == window::WIN_KAISER && config.window_parameter > most_beta)
-        throw refuse("use a beta of 0 to " + number(most_beta));
+        throw refuse("use a beta of 0 to " + core::number_text(most_beta));
     std::vector<float> taps;
     try {
         taps = window::build(
@@ -51,7 +45,7 @@ std::vector<float> make_window(const spectrometer_config& config)
     for (float tap : taps)
         sum += tap;
     if (!std::isfinite(sum) || sum == 0)
-        throw refuse("its taps add up to " + number(sum) + "; use another");
+        throw refuse("its taps add up to " + core::number_text(sum) + "; use another");
     return taps;
 }
 

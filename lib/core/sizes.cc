@@ -22,6 +22,13 @@ std::string human_bytes(std::uint64_t bytes)
     return text;
 }
 
+std::string number_text(double value, int digits)
+{
+    char text[32];
+    std::snprintf(text, sizeof text, "%.*g", digits, value);
+    return text;
+}
+
 } // namespace core
 } // namespace rdma
 } // namespace gr

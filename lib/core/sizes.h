@@ -19,6 +19,8 @@ constexpr std::uint64_t round_up(std::uint64_t n, std::uint64_t multiple) noexce
 
 //! "4096 bytes", "1 MiB", "1.5 GiB": for messages that people read.
 std::string human_bytes(std::uint64_t bytes);
+//! "2.5", "1e+09", "nan": for errors, with at most so many significant digits.
+std::string number_text(double value, int digits = 6);
 
 } // namespace core
 } // namespace rdma

@@ -2,10 +2,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "dsp/spectrum.h"
 
+#include "core/sizes.h"
 #include "dsp/sample_format.h"
 
 #include <cmath>
-#include <cstdio>
 #include <gnuradio/rdma/error.h>
 
 namespace gr {
@@ -16,13 +16,6 @@ namespace {
 
 constexpr std::size_t min_length = 16;
 constexpr std::size_t max_length = 65536;
-
-std::string number(double value)
-{
-    char text[32];
-    std::snprintf(text, sizeof text, "%g", value);
-    return text;
-}
 
 std::string length_advice(std::size_t length)
 {
@@ -61,7 +54,7 @@ void validate(const spectrum_config& config)
     if (config.average == 0)
         throw config_error("average=0 is no number of transforms; use 1 or more");
     if (!std::isfinite(config.rate) || config.rate <= 0)
-        throw config_error("rate=" + number(config.rate) +
+        throw config_error("rate=" + core::number_text(config.rate) +
                            " is no sample rate; use samples per second, above 0");
 }
 
@@ -75,7 +68,7 @@ void validate_window(const spectrum_config& config)
     for (float tap : config.window)
         sum += tap;
     if (!std::isfinite(sum) || sum == 0)
-        throw config_error("window taps add up to " + number(sum) +
+        throw config_error("window taps add up to " + core::number_text(sum) +
                            "; they have to be finite, and not cancel out");
 }
 
