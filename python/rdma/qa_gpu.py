@@ -9,7 +9,7 @@ import unittest
 import numpy as np
 from gnuradio import blocks, gr, rdma
 
-from qa_helper import bound, end_process, need_addresses, program, skip, until
+from qa_helper import bound, end_process, main, program, skip, until
 
 try:
     GPU = rdma.to_host(memory="cuda:0").memory()
@@ -59,9 +59,6 @@ class gpu(unittest.TestCase):
                 np.array(spectra.data(), np.float32).reshape(-1, 1024))
 
     def test_a_recording_over_softroce(self):
-        if not program():
-            self.skipTest("gr-rdma was not built")
-        need_addresses(OWN, PEER)
         sent = recorded()
         with tempfile.NamedTemporaryFile(suffix=".cu8") as file:
             sent.tofile(file)
@@ -155,4 +152,4 @@ class gpu(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main(OWN, PEER, with_program=True)

@@ -1,7 +1,7 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "argument.h"
-#include "gpu_docs.h"
+#include "gpu_methods.h"
 
 #include <gnuradio/rdma/convert.h>
 
@@ -52,20 +52,13 @@ convert::sptr make(const str_argument& sample,
 void bind_convert(py::module_& m)
 {
     const convert_config d; // the defaults, in one place
-    py::class_<convert, gr::block, gr::basic_block, std::shared_ptr<convert>>(
-        m, "convert", class_doc)
-        .def(py::init(&make),
-             py::kw_only(),
-             py::arg("sample") = d.sample,
-             py::arg("vlen") = d.vlen,
-             py::arg("memory") = d.memory,
-             py::arg("wait") = d.wait)
-        .def("memory",
-             &convert::memory,
-             py::call_guard<py::gil_scoped_release>(),
-             memory_doc)
-        .def("failure",
-             &convert::failure,
-             py::call_guard<py::gil_scoped_release>(),
-             failure_doc);
+    py::class_<convert, gr::block, gr::basic_block, std::shared_ptr<convert>> block(
+        m, "convert", class_doc);
+    block.def(py::init(&make),
+              py::kw_only(),
+              py::arg("sample") = d.sample,
+              py::arg("vlen") = d.vlen,
+              py::arg("memory") = d.memory,
+              py::arg("wait") = d.wait);
+    def_gpu_methods(block);
 }

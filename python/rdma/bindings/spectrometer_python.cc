@@ -1,7 +1,7 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "argument.h"
-#include "gpu_docs.h"
+#include "gpu_methods.h"
 
 #include <gnuradio/rdma/spectrometer.h>
 
@@ -85,8 +85,9 @@ void bind_spectrometer(py::module_& m)
     const spectrometer_config d; // the defaults, in one place
     const auto release = py::call_guard<py::gil_scoped_release>();
 
-    py::class_<spectrometer, gr::block, gr::basic_block, std::shared_ptr<spectrometer>>(
-        m, "spectrometer", class_doc)
+    py::class_<spectrometer, gr::block, gr::basic_block, std::shared_ptr<spectrometer>>
+        block(m, "spectrometer", class_doc);
+    block
         .def(py::init(&make),
              py::kw_only(),
              py::arg("sample") = d.sample,
@@ -109,7 +110,6 @@ void bind_spectrometer(py::module_& m)
         .def("frames_dropped",
              &spectrometer::frames_dropped,
              release,
-             "Frames that a gap cut, or whose average it cut.")
-        .def("memory", &spectrometer::memory, release, memory_doc)
-        .def("failure", &spectrometer::failure, release, failure_doc);
+             "Frames that a gap cut, or whose average it cut.");
+    def_gpu_methods(block);
 }

@@ -1,7 +1,7 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "argument.h"
-#include "gpu_docs.h"
+#include "gpu_methods.h"
 
 #include <gnuradio/rdma/to_device.h>
 
@@ -47,19 +47,12 @@ make(const str_argument& sample, const int_argument& vlen, const str_argument& m
 void bind_to_device(py::module_& m)
 {
     const to_device_config d; // the defaults, in one place
-    py::class_<to_device, gr::block, gr::basic_block, std::shared_ptr<to_device>>(
-        m, "to_device", class_doc)
-        .def(py::init(&make),
-             py::kw_only(),
-             py::arg("sample") = d.sample,
-             py::arg("vlen") = d.vlen,
-             py::arg("memory") = d.memory)
-        .def("memory",
-             &to_device::memory,
-             py::call_guard<py::gil_scoped_release>(),
-             memory_doc)
-        .def("failure",
-             &to_device::failure,
-             py::call_guard<py::gil_scoped_release>(),
-             failure_doc);
+    py::class_<to_device, gr::block, gr::basic_block, std::shared_ptr<to_device>> block(
+        m, "to_device", class_doc);
+    block.def(py::init(&make),
+              py::kw_only(),
+              py::arg("sample") = d.sample,
+              py::arg("vlen") = d.vlen,
+              py::arg("memory") = d.memory);
+    def_gpu_methods(block);
 }

@@ -1,7 +1,7 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "argument.h"
-#include "gpu_docs.h"
+#include "gpu_methods.h"
 
 #include <gnuradio/rdma/to_host.h>
 
@@ -51,20 +51,13 @@ to_host::sptr make(const str_argument& sample,
 void bind_to_host(py::module_& m)
 {
     const to_host_config d; // the defaults, in one place
-    py::class_<to_host, gr::block, gr::basic_block, std::shared_ptr<to_host>>(
-        m, "to_host", class_doc)
-        .def(py::init(&make),
-             py::kw_only(),
-             py::arg("sample") = d.sample,
-             py::arg("vlen") = d.vlen,
-             py::arg("memory") = d.memory,
-             py::arg("wait") = d.wait)
-        .def("memory",
-             &to_host::memory,
-             py::call_guard<py::gil_scoped_release>(),
-             memory_doc)
-        .def("failure",
-             &to_host::failure,
-             py::call_guard<py::gil_scoped_release>(),
-             failure_doc);
+    py::class_<to_host, gr::block, gr::basic_block, std::shared_ptr<to_host>> block(
+        m, "to_host", class_doc);
+    block.def(py::init(&make),
+              py::kw_only(),
+              py::arg("sample") = d.sample,
+              py::arg("vlen") = d.vlen,
+              py::arg("memory") = d.memory,
+              py::arg("wait") = d.wait);
+    def_gpu_methods(block);
 }
