@@ -1,9 +1,8 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 // A recording over softroce into a ring in the GPU's memory, beside one in the host's.
-#include "mem/gpu.h"
 #include "qa_source.h"
-#include "testing/skip.h"
+#include "testing/needs_gpu.h"
 #include "testing/spectra_error.h"
 
 #include <gnuradio/blocks/vector_sink.h>
@@ -21,14 +20,6 @@ using namespace gr::rdma;
 using namespace gr::rdma::testing;
 
 namespace {
-
-struct needs_gpu {
-    needs_gpu()
-    {
-        if (!mem::has_cuda())
-            skip("gpu", mem::state_of_gpus().reason);
-    }
-};
 
 using bytes = std::vector<std::uint8_t>;
 constexpr std::size_t message_bytes = 1 << 16;

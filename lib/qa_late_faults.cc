@@ -11,6 +11,7 @@
 #include <boost/test/unit_test.hpp>
 #include <spdlog/sinks/base_sink.h>
 
+#include <atomic>
 #include <thread>
 
 using namespace gr::rdma;
@@ -29,6 +30,12 @@ to_device::sptr upwards()
 
 BOOST_FIXTURE_TEST_CASE(a_fault_is_told_though_nothing_more_comes, on_imitated_driver)
 {
+    static std::atomic<int> looks{ 0 };
+    static const auto query = fake.api().stream_query;
+    fake.api().stream_query = [](CUstream stream) {
+        ++looks;
+        return query(stream);
+    };
     for (const char* const wait : { "event", "busy" }) {
         auto top = gr::make_top_block("idle");
         auto from = make<counting_source>(quiet_after(1000));
@@ -38,8 +45,9 @@ BOOST_FIXTURE_TEST_CASE(a_fault_is_told_though_nothing_more_comes, on_imitated_d
         top->connect(copy, 0, make<device_recorder>(fake, device_options()), 0);
         top->start();
         copy->entered.wait(1);
-        // The blocks' threads have found nothing to do, and nothing wrong, meanwhile.
-        std::this_thread::sleep_for(std::chrono::milliseconds(600));
+        // The blocks' threads find nothing to do, and nothing wrong, meanwhile.
+        for (const int before = looks; looks < before + 6;)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
         BOOST_TEST(copy->failure() == "");
         fake.fault(CUDA_ERROR_ILLEGAL_ADDRESS);
         copy->work.set(true);

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 // Full and empty rings, reconfiguration, and what is left behind.
 #include "qa_ring_buffer_blocks.h"
+#include "readers.h"
 #include "testing/process_resources.h"
 
 #include <gnuradio/block_detail.h>
@@ -270,7 +271,8 @@ BOOST_AUTO_TEST_CASE(a_reader_that_is_done_leaves_the_writer_to_the_other)
         top->connect(from, 0, to, 0);
         top->start();
         from->produced().wait(1000);
-        std::this_thread::sleep_for(milliseconds(300)); // the head is done
+        while (!gr::rdma::readers_are_done(*from->detail()->output(0)))
+            std::this_thread::yield(); // the head is
         from->allow(2000);
         from->produced().wait(2000);
         top->stop();

@@ -16,6 +16,28 @@ namespace {
 // A message of this many bytes makes a ring of two slots on a GPU.
 constexpr std::size_t long_message = 1 << 20;
 
+// A reader of rdma.source, whose ring is on the GPU.
+struct faulty_flowgraph {
+    explicit faulty_flowgraph(const gr::block_sptr& reader)
+    {
+        pair.source.memory = "cuda:0";
+        block = source::make(pair.source);
+        top->connect(block, 0, reader, 0);
+    }
+    // More messages than there are slots; the stream ends by itself.
+    void send_until_it_ends()
+    {
+        sender tx(pair.sender);
+        tx.send(random_messages(100, 4096));
+        top->wait();
+        tx.stop();
+        BOOST_TEST(block->state() == "failed");
+    }
+    pair_config pair = make_pair_config("softroce", 4096);
+    gr::top_block_sptr top = gr::make_top_block("top");
+    source::sptr block;
+};
+
 } // namespace
 
 BOOST_FIXTURE_TEST_CASE(a_stream_reaches_the_gpu_byte_for_byte, on_imitated_driver)
@@ -143,66 +165,41 @@ BOOST_FIXTURE_TEST_CASE(what_the_gpu_cannot_hold_is_refused_at_start, on_imitate
 
 BOOST_FIXTURE_TEST_CASE(a_fault_on_the_gpu_ends_the_stream, on_imitated_driver)
 {
-    auto p = make_pair_config("softroce", 4096);
-    p.source.memory = "cuda:0";
-    auto top = gr::make_top_block("top");
-    auto block = source::make(p.source);
-    auto sink = gnuradio::make_block_sptr<recorder>(1);
-    top->connect(block, 0, sink, 0);
-    top->start();
-    sender tx(p.sender);
+    faulty_flowgraph g(gnuradio::make_block_sptr<recorder>(1));
+    g.top->start();
     fake.fault(CUDA_ERROR_ILLEGAL_ADDRESS);
-    tx.send(random_messages(100, 4096));
-    top->wait();
-    tx.stop();
-    BOOST_TEST(block->state() == "failed");
-    BOOST_TEST(has(block->status_text(),
+    g.send_until_it_ends();
+    BOOST_TEST(has(g.block->status_text(),
                    "cuda:0: the GPU failed with CUDA_ERROR_ILLEGAL_ADDRESS (700) in no "
                    "kernel of these blocks"));
 }
 
 BOOST_FIXTURE_TEST_CASE(the_status_tells_whose_kernel_faulted, on_imitated_driver)
 {
-    auto p = make_pair_config("softroce", 4096);
-    p.source.memory = "cuda:0";
-    auto top = gr::make_top_block("top");
-    auto block = source::make(p.source);
     auto reader = gnuradio::make_block_sptr<device_reader>(fake);
     reader->kernel_runs = [this] { fake.fault(CUDA_ERROR_ILLEGAL_ADDRESS); };
-    top->connect(block, 0, reader, 0);
-    top->start();
-    sender tx(p.sender);
-    tx.send(random_messages(100, 4096));
-    top->wait();
-    tx.stop();
-    BOOST_TEST(block->state() == "failed");
-    BOOST_TEST(has(block->status_text(), " in a kernel of " + reader->identifier()));
+    faulty_flowgraph g(reader);
+    g.top->start();
+    g.send_until_it_ends();
+    BOOST_TEST(has(g.block->status_text(), " in a kernel of " + reader->identifier()));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_copy_that_is_refused_is_no_kernel_s_fault, on_imitated_driver)
 {
-    auto p = make_pair_config("softroce", 4096);
-    p.source.memory = "cuda:0";
-    auto top = gr::make_top_block("top");
-    auto block = source::make(p.source);
-    top->connect(block, 0, gnuradio::make_block_sptr<device_reader>(fake), 0);
+    faulty_flowgraph g(gnuradio::make_block_sptr<device_reader>(fake));
     const auto whole = fake.api().memcpy_async;
     fake.api().memcpy_async = [](CUdeviceptr, CUdeviceptr, std::size_t, CUstream) {
         return CUDA_ERROR_OUT_OF_MEMORY;
     };
-    top->start();
-    sender tx(p.sender);
-    tx.send(random_messages(100, 4096));
-    top->wait();
-    tx.stop();
-    BOOST_TEST(block->state() == "failed");
+    g.top->start();
+    g.send_until_it_ends();
     BOOST_TEST(
-        has(block->status_text(),
+        has(g.block->status_text(),
             "cuda:0: a copy into the ring failed with CUDA_ERROR_OUT_OF_MEMORY (2)"));
     fake.api().memcpy_async = whole;
-    top->start();
-    BOOST_TEST(block->state() != "failed");
-    top->stop();
-    top->wait();
-    BOOST_TEST(block->state() != "failed");
+    g.top->start();
+    BOOST_TEST(g.block->state() != "failed");
+    g.top->stop();
+    g.top->wait();
+    BOOST_TEST(g.block->state() != "failed");
 }
