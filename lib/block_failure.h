@@ -3,6 +3,7 @@
 #ifndef INCLUDED_RDMA_BLOCK_FAILURE_H
 #define INCLUDED_RDMA_BLOCK_FAILURE_H
 
+#include <atomic>
 #include <mutex>
 #include <string>
 
@@ -18,6 +19,7 @@ public:
     {
         const std::lock_guard<std::mutex> lock(d_mutex);
         d_text.clear();
+        d_has_come = false;
     }
     //! \return whether \p text is the first, and so the one that is kept. To be logged
     //! without any lock: who listens to the log may ask for text().
@@ -27,8 +29,11 @@ public:
         if (!d_text.empty())
             return false;
         d_text = text;
+        d_has_come = true;
         return true;
     }
+    //! For the block's work: without a lock.
+    bool has_come() const noexcept { return d_has_come; }
     //! Empty while all is well.
     std::string text() const
     {
@@ -39,6 +44,7 @@ public:
 private:
     mutable std::mutex d_mutex;
     std::string d_text;
+    std::atomic<bool> d_has_come{ false };
 };
 
 } // namespace rdma

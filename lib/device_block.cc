@@ -103,7 +103,7 @@ void device_block::look_for_late_failure()
     if (!s.entered || std::exchange(s.rounds_seen, begun) != begun)
         return;
     const int code = s.late_error();
-    if (code == 0 || !failure().empty())
+    if (code == 0 || s.failure.has_come())
         return;
     fail_by_gpu(code);
     // Without input a block is done when no more can come: this round is the last.
@@ -298,13 +298,13 @@ int device_block::general_work(int noutput_items,
         }
     };
     if (s.on_host)
-        return failure().empty() ? work() : WORK_DONE;
+        return s.failure.has_come() ? WORK_DONE : work();
     std::unique_lock<std::mutex> alone;
     if (s.takes_turns)
         alone = std::unique_lock<std::mutex>(s.board->one_at_a_time());
     int code = s.begin_work();
     int produced = WORK_DONE;
-    if (code == 0 && failure().empty()) {
+    if (code == 0 && !s.failure.has_come()) {
         s.log->begin(s.needs.data());
         produced = work();
         code = s.log->end(*s.stream);
@@ -313,9 +313,9 @@ int device_block::general_work(int noutput_items,
     }
     const int ended = s.end_work();
     code = code != 0 ? code : ended;
-    if (code != 0 && failure().empty())
+    if (code != 0 && !s.failure.has_come())
         fail_by_gpu(code);
-    return failure().empty() ? produced : WORK_DONE;
+    return s.failure.has_come() ? WORK_DONE : produced;
 }
 
 } // namespace rdma

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "device_block_state.h"
 
+#include "readers.h"
 #include "ring_device.h"
 
 namespace gr {
@@ -40,21 +41,20 @@ int device_block::state::end_work()
         code = code != 0 ? code : ended;
         code = code != 0 ? code : ring.error();
     }
-    for (ring_buffer* const ring : outputs) {
-        gr::thread::scoped_lock lock(*ring->mutex());
-        code = code != 0 ? code : ring->on_device()->error();
-    }
-    return code;
+    return code != 0 ? code : output_error();
 }
 
 int device_block::state::late_error()
 {
-    int code = log->has_done(log->begun()) ? 0 : stream->query();
-    code = code == mem::gpu_not_ready ? 0 : code;
-    for (ring_buffer* const ring : outputs) {
-        gr::thread::scoped_lock lock(*ring->mutex());
-        code = code != 0 ? code : ring->on_device()->error();
-    }
+    const int code = log->has_done(log->begun()) ? 0 : stream->query();
+    return code != 0 && code != mem::gpu_not_ready ? code : output_error();
+}
+
+int device_block::state::output_error() const
+{
+    int code = 0;
+    for (ring_buffer* const ring : outputs)
+        code = code != 0 ? code : device_error_of(*ring);
     return code;
 }
 

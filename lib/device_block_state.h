@@ -50,6 +50,8 @@ struct device_block::state {
     //! Of the rounds that there were, without waiting for them. \return 0 or the
     //! driver's code
     int late_error();
+    //! Of what was written and did not get to its readers. \return as late_error()
+    int output_error() const;
 };
 
 } // namespace rdma

@@ -27,6 +27,13 @@ inline bool readers_are_done(gr::buffer& buffer)
     return buffer.done();
 }
 
+//! The first error that the GPU had in \p ring, or 0; for its writer. Takes the mutex.
+inline int device_error_of(ring_buffer& ring)
+{
+    gr::thread::scoped_lock lock(*ring.mutex());
+    return ring.device_error();
+}
+
 /*!
  * \brief Does \p block read a ring of ours in host memory? For a device block in start():
  * its `auto` then is the CPU.

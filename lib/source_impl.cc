@@ -217,11 +217,8 @@ bool source_impl::deliver(const io::completion& done, std::uint64_t offset)
 // An error of the GPU ends the stream: what readers get would be anything.
 bool source_impl::gpu_failed()
 {
-    int code = d_gpu_code;
-    if (code == 0 && d_ring.gpu()) {
-        gr::thread::scoped_lock lock(*d_buffer->mutex());
-        code = d_buffer->device_error();
-    }
+    const int code =
+        d_gpu_code != 0 || !d_ring.gpu() ? d_gpu_code : device_error_of(*d_buffer);
     if (code == 0)
         return false;
     const std::string why = d_ring.describe_failure(code);

@@ -7,6 +7,7 @@
 #include "core/sample.h"
 #include "gpu_choice.h"
 #include "host_copy.h"
+#include "readers.h"
 
 #include <algorithm>
 #include <cstring>
@@ -101,12 +102,8 @@ int to_device_impl::failed(int code, const char* what)
 // Readers get nothing more then; see ring_device::wrote().
 int to_device_impl::ring_error() const
 {
-    const auto buffer = detail()->output(0);
-    const auto* const ring = dynamic_cast<const ring_buffer*>(buffer.get());
-    if (!ring)
-        return 0;
-    gr::thread::scoped_lock lock(*buffer->mutex());
-    return ring->device_error();
+    auto* const ring = dynamic_cast<ring_buffer*>(detail()->output(0).get());
+    return ring ? device_error_of(*ring) : 0;
 }
 
 int to_device_impl::general_work(int noutput_items,
