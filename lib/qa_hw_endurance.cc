@@ -6,8 +6,8 @@
 #include "mem/gpu.h"
 #include "qa_hw_pattern_blocks.h"
 #include "qa_source.h"
-#include "testing/process_resources.h"
-#include "testing/skip.h"
+#include "testing/gpu_level.h"
+#include "testing/needs_gpu.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -23,43 +23,11 @@ constexpr std::uint64_t message_bytes = 1 << 20;
 constexpr int words = message_bytes / 4;
 constexpr int slots = 512;
 
-struct needs_gpu {
-    needs_gpu()
-    {
-        if (!mem::has_cuda())
-            skip("gpu", mem::state_of_gpus().reason);
-        std::setvbuf(stdout, nullptr, _IOLBF, 0);
-    }
-};
-
 double seconds()
 {
     const char* const given = std::getenv("RDMA_ENDURANCE_S");
     return given ? std::atof(given) : 3;
 }
-
-//! What must be as it was, however long it runs. GPU memory as the device counts it.
-struct level {
-    std::uint64_t gpu_bytes;
-    long descriptors;
-    long pinned_kib;
-    long threads;
-
-    static level now(const mem::gpu& gpu)
-    {
-        return { gpu.free_bytes(),
-                 count_descriptors(),
-                 status_number("VmPin") + status_number("VmLck"),
-                 count_threads() };
-    }
-    void require(const level& before) const
-    {
-        BOOST_TEST(gpu_bytes == before.gpu_bytes);
-        BOOST_TEST(descriptors == before.descriptors);
-        BOOST_TEST(pinned_kib == before.pinned_kib);
-        BOOST_TEST(threads <= before.threads);
-    }
-};
 
 //! Looks once a second whether it still moves, and at the level of memory.
 void watch(const char* name, const pattern_check& reader, const mem::gpu& gpu)
@@ -69,7 +37,7 @@ void watch(const char* name, const pattern_check& reader, const mem::gpu& gpu)
     const auto end = begin + std::chrono::duration<double>(seconds());
     while (reader.items == 0 && clock::now() < end + std::chrono::seconds(20))
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    level before{};
+    gpu_level before;
     long resident = 0;
     std::uint64_t last = 0;
     for (auto next = clock::now() + std::chrono::seconds(1); clock::now() < end;
@@ -80,11 +48,11 @@ void watch(const char* name, const pattern_check& reader, const mem::gpu& gpu)
         BOOST_REQUIRE_MESSAGE(items != last, name << " stands still at " << items);
         last = items;
         if (resident != 0) {
-            level::now(gpu).require(before);
+            gpu_level::now(gpu).require(before);
             continue;
         }
         // After the first second, in which the driver still loads the kernels.
-        before = level::now(gpu);
+        before = gpu_level::now(gpu);
         resident = resident_bytes();
     }
     BOOST_TEST(resident_bytes() < resident + (64 << 20));
