@@ -2,16 +2,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Run the tests of the tier gpu under CUDA's compute-sanitizer: for a machine with a GPU.
 
-usage: gpu_sanitizer.py [--build DIR] [--tool NAME ...] [--jobs N] [--timeout S] [TEST ...]
+usage: gpu_sanitizer.py [--build DIR] [--tool NAME ...] [--jobs N] [--timeout S]
+                        [TEST[/CASE] ...]
        gpu_sanitizer.py --self-test   prove on sample output that a finding is one
 
-Runs memcheck and racecheck over each case of each test program (or of those named) in a
-process of its own, N at once, since the tool makes some of them tens of times slower. Prints
+Runs memcheck and racecheck over each case of each test program, or over what is named, in
+a process of its own, N at once, since the tool makes some of them tens of times slower. Prints
 a line for each; what they printed is in DIR/sanitizer/. Exit code: 0 the tool found nothing
 that a test did not provoke on purpose; 1 it found something, or a case did not reach its end
 or failed; 2 usage, or nothing to run; 77 every test skips here.
 """
 import argparse
+import collections
 import concurrent.futures
 import json
 import os
@@ -24,35 +26,25 @@ import sys
 import time
 
 TOOLS = ("memcheck", "racecheck")
-FINDING = re.compile(r"^=+ (?:Error: Race|Warning: Race|Error: Potential|Invalid|Misaligned|"
-                     r"Uninitialized|Out-of-range|Hardware|Malloc|Free |Leaked|Barrier|"
-                     r"Program hit|Unspecified|Internal)")
+# Its head, which may stand behind what the test printed, and its details.
+FINDING = re.compile(r"={9} \S.*(?:\n={9}     .*)+")
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 COUNT = re.compile(r"^=+ (?:ERROR SUMMARY: (\d+) error|RACECHECK SUMMARY: (\d+) hazard)", re.M)
 # Test -> what it has a kernel do on purpose, as a finding's text tells it.
 ON_PURPOSE = {
     "qa_hw_kernel_faults": r"fault_kernel|trap_kernel",
     "qa_kernel_fault_py": r"fault_kernel",
-    "qa_hw_cuda_failure": r"window_kernel|0x[0-9a-f]{1,4} is out of bounds",
+    "qa_hw_cuda_failure": r"window_kernel.*\n.*\n.*Access to 0x[0-9a-f]{1,4} is out",
 }
-
-
-def findings(output):
-    """The text of each finding: its head line and the indented ones behind it."""
-    found = []
-    for line in output.splitlines():
-        if FINDING.match(line):
-            found.append(line)
-        elif found and found[-1] is not None and line.startswith("=========     "):
-            found[-1] += "\n" + line
-    return found
 
 
 def verdict(name, output, code):
     """What the run of test NAME says: (good, words)."""
+    output = COLOUR.sub("", output)
     counts = [int(a or b) for a, b in COUNT.findall(output)]
     if not counts:
         return False, "the tool printed no summary"
-    said = findings(output)
+    said = FINDING.findall(output)
     known = ON_PURPOSE.get(name)
     bad = [text for text in said if not (known and re.search(known, text))]
     # Each finding of the summary is either told in full or not known to be on purpose.
@@ -78,37 +70,39 @@ def cases(program):
     return found
 
 
-def jobs_of(tests, tools):
+Job = collections.namedtuple("Job", "title name command environment")
+
+
+def jobs_of(tests):
     for test in tests:
-        command = test["command"]
-        for tool in tools:
-            several = cases(command[0]) if len(command) == 1 else []
-            for case in several:
-                yield tool, test, case, command + ["--run_test=" + case]
-            if not several:
-                yield tool, test, "", command
+        name, command, environment = test["name"], test["command"], environment_of(test)
+        several = cases(command[0]) if len(command) == 1 else []
+        for case in several:
+            yield Job(name + "/" + case, name, command + ["--run_test=" + case], environment)
+        if not several:
+            yield Job(name, name, command, environment)
 
 
 def environment_of(test):
     env = dict(os.environ)
-    # The tool's own memory comes and goes, and other tests run beside this one.
-    env["RDMA_GPU_IS_SHARED"] = "1"
+    # The tool's own memory comes and goes, other tests run beside this one, and all is slow.
+    env.update(RDMA_GPU_IS_SHARED="1", RDMA_PATIENCE="16")
     for prop in test["properties"]:
         if prop["name"] == "ENVIRONMENT":
             env.update(entry.split("=", 1) for entry in prop["value"])
     return env
 
 
-def run(sanitizer, folder, timeout, job):
-    tool, test, case, command = job
-    title = test["name"] + ("/" + case if case else "")
-    log = folder / (tool + "-" + title.replace("/", "-") + ".log")
+def run(sanitizer, tool, folder, timeout, job):
+    log = folder / (tool + "-" + job.title.replace("/", "-") + ".log")
     begin = time.monotonic()
     with open(log, "w+", encoding="utf-8", errors="replace") as out:
         with subprocess.Popen([sanitizer, "--tool", tool, "--target-processes", "all",
-                               "--report-api-errors", "no", *command],
+                               "--report-api-errors", "no", "--print-limit", "0",
+                               *(["--show-backtrace", "no"] if job.name in ON_PURPOSE else []),
+                               *job.command],
                               stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-                              env=environment_of(test), start_new_session=True) as process:
+                              env=job.environment, start_new_session=True) as process:
             try:
                 code = process.wait(timeout)
             except subprocess.TimeoutExpired:
@@ -121,8 +115,8 @@ def run(sanitizer, folder, timeout, job):
     elif code == 77:
         good, words = None, "skipped: " + (re.findall(r"SKIP\w*(?: \(.*?\))?: (.*)", output) or ["?"])[-1]
     else:
-        good, words = verdict(test["name"], output, code)
-    print(f"{tool:9} {title}: {words} ({time.monotonic() - begin:.0f} s)", flush=True)
+        good, words = verdict(job.name, output, code)
+    print(f"{tool:9} {job.title}: {words} ({time.monotonic() - begin:.0f} s)", flush=True)
     return good
 
 
@@ -131,7 +125,7 @@ SAMPLE_RACE = """========= Error: Race reported between Write access at k(int *)
 =========
 ========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)
 """
-SAMPLE_FAULT = """========= Invalid __global__ write of size 4 bytes
+SAMPLE_FAULT = """Running 1 test case... ========= Invalid __global__ write of size 4 bytes
 =========     at <unnamed>::fault_kernel(int *)+0x40
 =========     by thread (0,0,0) in block (0,0,0)
 =========     Address 0x10 is out of bounds
@@ -144,6 +138,7 @@ def self_test():
     clean = "*** No errors detected\n========= ERROR SUMMARY: 0 errors\n"
     for name, output, code, good in (
             ("qa_hw_cuda_ring", clean, 0, True),
+            ("qa_hw_cuda_ring", "\x1b[0;39;49m" + clean.split("\n", 1)[1], 0, True),
             ("qa_hw_cuda_ring", clean, 201, False),
             ("qa_hw_cuda_ring", "*** No errors detected\n", 0, False),
             ("qa_hw_cuda_ring", SAMPLE_RACE, 0, False),
@@ -176,19 +171,21 @@ def main():
     listed = subprocess.run(["ctest", "--test-dir", given.build, "-L", "^gpu$",
                              "--show-only=json-v1"], stdout=subprocess.PIPE, check=False)
     tests = json.loads(listed.stdout or "{}").get("tests", [])
-    unknown = set(given.test) - {test["name"] for test in tests}
-    if unknown or not tests:
-        parser.error(f"no such test in the tier gpu of {given.build}: "
-                     f"{', '.join(sorted(unknown)) or 'it has none'}")
-    wanted = tests
+    jobs = list(jobs_of(tests))
     if given.test:
-        wanted = sorted((test for test in tests if test["name"] in given.test),
-                        key=lambda test: given.test.index(test["name"]))
+        jobs = [job for name in given.test for job in jobs if (job.title + "/").startswith(name + "/")]
+    unknown = [name for name in given.test
+               if not any((job.title + "/").startswith(name + "/") for job in jobs)]
+    if unknown or not jobs:
+        parser.error(f"no such test or case in the tier gpu of {given.build}: "
+                     f"{', '.join(unknown) or 'it has none'}")
     folder = pathlib.Path(given.build) / "sanitizer"
     folder.mkdir(parents=True, exist_ok=True)
-    work = list(jobs_of(wanted, given.tool or TOOLS))
-    with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
-        good = list(pool.map(lambda job: run(sanitizer, folder, given.timeout, job), work))
+    good = []
+    # One tool after the other: a case has addresses of its own, but not two of them.
+    for tool in given.tool or TOOLS:
+        with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
+            good += pool.map(lambda job: run(sanitizer, tool, folder, given.timeout, job), jobs)
     print(f"{good.count(True)} clean, {good.count(False)} not, {good.count(None)} skipped; "
           f"what they printed is in {folder}")
     if good.count(False):

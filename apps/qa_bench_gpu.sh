@@ -14,7 +14,7 @@ grep -q "cuda:99" "$WORK/err" || fail "no word of cuda:99: $(cat "$WORK/err")"
 code=$?
 [ $code -eq 2 ] || fail "bench gpu on host ended with $code: $(cat "$WORK/err")"
 grep -q -- "--memory='host': name the GPU" "$WORK/err" || fail "no word of host: $(cat "$WORK/err")"
-"$GR_RDMA" bench gpu --json --seconds 0.1 --rounds 1 --samples 50 >"$WORK/bench" 2>"$WORK/err"
+"$GR_RDMA" bench gpu --json --seconds "${RDMA_PATIENCE:-1}e-1" --rounds 1 --samples 50 >"$WORK/bench" 2>"$WORK/err"
 code=$?
 if [ $code -eq 2 ] && grep -q "no NVIDIA driver\|no GPU\|no device" "$WORK/err"; then
     echo "SKIP: $(cat "$WORK/err")"

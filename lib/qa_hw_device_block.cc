@@ -6,6 +6,7 @@
 #include "qa_source.h"
 #include "testing/gpu_level.h"
 #include "testing/needs_gpu.h"
+#include "testing/patience.h"
 #include "testing/pattern_kernels.h"
 
 #include <gnuradio/rdma/device_block.h>
@@ -25,7 +26,8 @@ void run(const gr::top_block_sptr& top)
     const auto begin = std::chrono::steady_clock::now();
     top->start();
     auto ended = std::async(std::launch::async, [&] { top->wait(); });
-    if (ended.wait_for(std::chrono::seconds(50)) != std::future_status::ready) {
+    if (ended.wait_for(std::chrono::seconds(50 * patience())) !=
+        std::future_status::ready) {
         top->stop();
         BOOST_FAIL("the flowgraph hangs");
     }
@@ -33,7 +35,7 @@ void run(const gr::top_block_sptr& top)
     std::printf("%s: %.3f s\n", top->name().c_str(), took.count());
 }
 
-constexpr std::uint64_t many = 1ULL << 28; // items: 1 GiB
+const std::uint64_t many = (1ULL << 28) / patience(); // items: 1 GiB
 
 } // namespace
 
@@ -138,7 +140,8 @@ BOOST_AUTO_TEST_CASE(a_stream_over_softroce_reaches_the_gpu)
     top->start();
     sender tx(p.sender);
     tx.send(messages);
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    const auto end =
+        std::chrono::steady_clock::now() + std::chrono::seconds(60 * patience());
     while ((on_device->items < n || on_host->items < n) &&
            std::chrono::steady_clock::now() < end)
         std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -4,6 +4,7 @@
 // its own, since CUDA is of no more use to one in which a kernel has faulted.
 #include "mem/gpu.h"
 #include "testing/has_text.h"
+#include "testing/patience.h"
 #include "testing/pattern_kernels.h"
 #include "testing/skip.h"
 
@@ -140,14 +141,14 @@ private:
     unsigned long long* d_wrong = nullptr;
 };
 
-// What the child prints before its end, which comes by _Exit(); "hangs" after a minute.
+// What the child prints before its end, which comes by _Exit(); "hangs" after a while.
 std::string in_a_child(const std::function<std::string()>& work)
 {
     int ends[2];
     BOOST_REQUIRE(::pipe(ends) == 0);
     const pid_t child = ::fork();
     if (child == 0) {
-        ::alarm(60);
+        ::alarm(60 * patience());
         const std::string text = work();
         if (::write(ends[1], text.data(), text.size()) < 0)
             std::_Exit(1);
@@ -203,7 +204,7 @@ failures_of(std::uint64_t total, int (*fault)(CUstream_st*), bool in_turns)
     return lines;
 }
 
-constexpr std::uint64_t many = 1ULL << 30;
+const std::uint64_t many = (1ULL << 30) / patience();
 
 } // namespace
 

@@ -3,6 +3,7 @@
 // A recording over softroce into a ring in the GPU's memory, beside one in the host's.
 #include "qa_source.h"
 #include "testing/needs_gpu.h"
+#include "testing/patience.h"
 #include "testing/spectra_error.h"
 
 #include <gnuradio/blocks/vector_sink.h>
@@ -92,7 +93,8 @@ received over_softroce(const std::string& memory, const bytes& sent)
     // The rest of the last slot is part of the stream, but of no spectrum.
     const std::size_t items = messages.size() * message_bytes / 2;
     const std::size_t vectors = sent.size() / 2 / (bins * average);
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    const auto end =
+        std::chrono::steady_clock::now() + std::chrono::seconds(30 * patience());
     while ((samples_sink->nitems_read(0) < items ||
             spectra_sink->nitems_read(0) < vectors) &&
            std::chrono::steady_clock::now() < end)

@@ -69,8 +69,10 @@ inline long status_number(const std::string& name)
  */
 inline long pinned_pages()
 {
-    std::ifstream vmstat("/proc/vmstat");
     std::string word;
+    std::ifstream refreshed("/proc/sys/vm/stat_refresh"); // root: adds up the processors
+    refreshed >> word;
+    std::ifstream vmstat("/proc/vmstat");
     long n = 0, acquired = 0, released = 0;
     while (vmstat >> word >> n) {
         if (word == "nr_foll_pin_acquired")

@@ -14,6 +14,9 @@ import numpy as np
 import pmt
 from gnuradio import gr
 
+# How many times slower than usual all is here, as under a tool.
+PATIENCE = int(os.environ.get("RDMA_PATIENCE", 1))
+
 ROCE_PORT = 4791
 
 
@@ -49,6 +52,7 @@ def program():
 
 def until(condition, what, timeout=20):
     """Wait for condition() to be true; its value."""
+    timeout *= PATIENCE
     end = time.monotonic() + timeout
     while True:
         value = condition()

@@ -14,7 +14,7 @@ import unittest
 from gnuradio import blocks, gr, rdma
 
 from qa_faulty_block import faulty
-from qa_helper import skip
+from qa_helper import PATIENCE, skip
 
 
 def run(fault_at):
@@ -36,7 +36,7 @@ class kernel_fault(unittest.TestCase):
         if not in_turns:
             del environment["RDMA_CHECK_KERNELS"]
         done = subprocess.run([sys.executable, __file__, "run", str(fault_at)], env=environment,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60 * PATIENCE,
                               universal_newlines=True, check=False)
         print(done.stdout, done.stderr)
         self.assertEqual(done.returncode, 0)
@@ -53,12 +53,12 @@ class kernel_fault(unittest.TestCase):
             self.assertIn(said["faulty"], logged.replace(said["faulty"], "", 1))
 
     def test_block_is_named_alone_where_kernels_take_turns(self):
-        said, _ = self.told(50000000, in_turns=True)
+        said, _ = self.told(50000000 // PATIENCE, in_turns=True)
         for block, why in said.items():
             self.assertRegex(why, r"in a kernel of faulty\(\d+\)$", block)
 
     def test_block_is_among_the_named_at_full_rate(self):
-        said, _ = self.told(500000000)
+        said, _ = self.told(500000000 // PATIENCE)
         self.assertRegex(said["faulty"], r"in a kernel of .*faulty\(\d+\)")
 
 
