@@ -3,28 +3,16 @@
 #include "png_file.h"
 #include "usage_error.h"
 
-#include <cerrno>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
-#include <fcntl.h>
 #include <png.h>
-#include <unistd.h>
 #include <vector>
 
 namespace gr {
 namespace rdma {
 namespace apps {
 
-void check_png_path(const std::string& path)
-{
-    const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
-    if (fd < 0)
-        throw run_error("cannot write '" + path + "': " + std::strerror(errno));
-    close(fd);
-}
-
-void write_png(const std::string& path,
+void write_png(output_file& to,
                const unsigned char* pixels,
                unsigned width,
                unsigned height,
@@ -41,9 +29,6 @@ void write_png(const std::string& path,
             rgb.push_back(static_cast<unsigned char>(word));
         }
     }
-    std::FILE* const file = std::fopen(path.c_str(), "wbe");
-    if (!file)
-        throw run_error("cannot write '" + path + "': " + std::strerror(errno));
     png_image image;
     std::memset(&image, 0, sizeof image);
     image.version = PNG_IMAGE_VERSION;
@@ -51,11 +36,11 @@ void write_png(const std::string& path,
     image.height = height;
     image.format = PNG_FORMAT_RGB;
     const bool written =
-        png_image_write_to_stdio(&image, file, 0, rgb.data(), 0, nullptr);
-    const bool closed = std::fclose(file) == 0;
-    if (!written || !closed)
-        throw run_error("cannot write '" + path +
-                        "': " + (written ? std::strerror(errno) : image.message));
+        png_image_write_to_stdio(&image, to.stream(), 0, rgb.data(), 0, nullptr);
+    const int error = to.close();
+    if (!written || error != 0)
+        throw run_error("cannot write '" + to.path() +
+                        "': " + (written ? std::strerror(error) : image.message));
 }
 
 } // namespace apps

@@ -209,19 +209,29 @@ for command in "receive --out $WORK/none" "spectrum --rate 2M --out $WORK/none.c
     [ $? -eq 1 ] || fail "'$command' that got nothing but too long messages did not end with 1"
     expect_text "$WORK/err" "what the peer sent does not fit --message-bytes" "$command"
 done
-# A command that cannot run leaves the file that is there as it is.
-echo precious >"$WORK/keep"
-"$GR_RDMA" receive --listen 192.0.2.77 --out "$WORK/keep" 2>"$WORK/err" && fail "that is no address"
-expect_text "$WORK/keep" precious "the file before a receive that cannot run"
-"$GR_RDMA" spectrum --listen 192.0.2.77 --rate 2M --out "$WORK/keep.csv" 2>"$WORK/err" &&
-    fail "that is no address"
-[ ! -e "$WORK/keep.csv" ] || fail "a spectrum that cannot run leaves a new file"
-echo precious >"$WORK/keep.csv"
-"$GR_RDMA" spectrum --listen 192.0.2.77 --rate 2M --out "$WORK/keep.csv" 2>"$WORK/err" &&
-    fail "that is no address"
-expect_text "$WORK/keep.csv" precious "the file before a spectrum that cannot run"
-refused 2 "[::1]:18515" receive --listen ::1 --out "$WORK/keep"
-refused 2 "fe80::1%eth0" receive --listen "[fe80::1]" --out "$WORK/keep"
+# A command that cannot run leaves the file that is there as it is, and makes no new one:
+# no such address, no memory for the ring, a second file that cannot be written.
+# keeps CODE COMMAND...: in $WORK/keep.csv and $WORK/new.csv, one after the other
+keeps() {
+    local code=$1
+    shift
+    echo precious >"$WORK/keep.csv"
+    for out in keep new; do
+        (ulimit -v 5000000; timeout 20 "$GR_RDMA" "$@" --out "$WORK/$out.csv") 2>"$WORK/err"
+        [ $? -eq "$code" ] || fail "$*: not $code: $(cat "$WORK/err")"
+    done
+    expect_text "$WORK/keep.csv" precious "the file before '$*', which cannot run"
+    [ ! -e "$WORK/new.csv" ] || fail "'$*', which cannot run, leaves a new file"
+}
+for command in receive "spectrum --rate 2M"; do
+    # shellcheck disable=SC2086  # words on purpose
+    keeps 2 $command --listen 192.0.2.77
+    # shellcheck disable=SC2086
+    keeps 1 $command --listen "$A" --buffers 7 --message-bytes 1GiB
+done
+keeps 1 spectrum --rate 2M --listen "$A" --out "$WORK/no/x.png"
+refused 2 "[::1]:18515" receive --listen ::1 --out "$WORK/keep.csv"
+refused 2 "fe80::1%eth0" receive --listen "[fe80::1]" --out "$WORK/keep.csv"
 refused 2 "is IPv4 and connect='fd00::2' IPv6" send --source 127.0.0.1 --connect "[fd00::2]" --scene
 
 finish

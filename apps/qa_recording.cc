@@ -279,6 +279,38 @@ BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_written_is_named)
     BOOST_TEST(has(error_of<run_error>([&] { full.close(); }), "No space left"));
 }
 
+BOOST_AUTO_TEST_CASE(what_was_there_stays_until_something_is_written)
+{
+    temp_folder t;
+    write_text(t.file("old"), "precious");
+    {
+        recording_writer untouched(t.file("old"), sigmf_metadata());
+        output_file made(t.file("new"));
+        BOOST_TEST(std::filesystem::exists(t.file("new")));
+    }
+    BOOST_TEST(read_text(t.file("old")) == "precious");
+    BOOST_TEST(!std::filesystem::exists(t.file("new")));
+    {
+        output_file made(t.file("new"));
+        std::filesystem::remove(t.file("new"));
+        write_text(t.file("new"), "of another");
+    }
+    BOOST_TEST(read_text(t.file("new")) == "of another");
+    recording_writer written(t.file("old"), sigmf_metadata());
+    written.write("1234", 4);
+    written.write("56", 2);
+    written.close();
+    BOOST_TEST(read_text(t.file("old")) == "123456");
+    output_file empty(t.file("old"));
+    BOOST_TEST(empty.close() == 0);
+    BOOST_TEST(read_text(t.file("old")) == "");
+    std::filesystem::create_symlink(t.file("old"), t.file("link"));
+    {
+        output_file by_link(t.file("link"));
+    }
+    BOOST_TEST(std::filesystem::is_symlink(t.file("link")));
+}
+
 BOOST_AUTO_TEST_CASE(times_are_iso_8601_in_utc)
 {
     BOOST_TEST(iso_8601(0, 0) == "1970-01-01T00:00:00.000000Z");

@@ -17,6 +17,12 @@ using namespace gr::rdma::apps;
 
 namespace {
 
+void draw(const std::string& path, const waterfall& w, const waterfall_caption& caption)
+{
+    output_file file(path);
+    write_waterfall_png(file, w, caption);
+}
+
 struct picture {
     unsigned width = 0, height = 0;
     std::vector<unsigned char> rgb;
@@ -182,7 +188,7 @@ BOOST_AUTO_TEST_CASE(the_picture_shows_a_tone_where_it_is)
     caption.subtitle = "more";
     caption.rate = 2e6;
     caption.freq = 1.09e9;
-    write_waterfall_png(t.file("w.png"), w, caption);
+    draw(t.file("w.png"), w, caption);
     const picture p = read_png(t.file("w.png"));
     BOOST_TEST(p.width == 1280u);
     BOOST_TEST(p.height == 840u);
@@ -208,10 +214,10 @@ BOOST_AUTO_TEST_CASE(a_fixed_range_changes_the_colours)
     caption.has_db_min = caption.has_db_max = true;
     caption.db_min = -60;
     caption.db_max = -40;
-    write_waterfall_png(t.file("mid.png"), w, caption);
+    draw(t.file("mid.png"), w, caption);
     caption.db_min = -150;
     caption.db_max = -60;
-    write_waterfall_png(t.file("hot.png"), w, caption);
+    draw(t.file("hot.png"), w, caption);
     const int mid = read_png(t.file("mid.png")).light(500, 400);
     const int hot = read_png(t.file("hot.png")).light(500, 400);
     BOOST_TEST(mid > 150);
@@ -222,8 +228,7 @@ BOOST_AUTO_TEST_CASE(a_fixed_range_changes_the_colours)
 BOOST_AUTO_TEST_CASE(a_stream_without_a_spectrum_still_gives_a_picture)
 {
     temp_folder t;
-    write_waterfall_png(
-        t.file("e.png"), waterfall(64, 0.01, hold_mode::mean), waterfall_caption());
+    draw(t.file("e.png"), waterfall(64, 0.01, hold_mode::mean), waterfall_caption());
     BOOST_TEST(read_png(t.file("e.png")).width == 1280u);
 }
 
@@ -231,10 +236,8 @@ BOOST_AUTO_TEST_CASE(a_picture_that_cannot_be_written_is_named)
 {
     const waterfall w(64, 0.01, hold_mode::mean);
     for (const std::string path : { "/no/such/folder/x.png", "/dev/full" })
-        BOOST_CHECK_EXCEPTION(write_waterfall_png(path, w, waterfall_caption()),
-                              run_error,
-                              [&](const run_error& e) {
-                                  return std::string(e.what()).find(path) !=
-                                         std::string::npos;
-                              });
+        BOOST_CHECK_EXCEPTION(
+            draw(path, w, waterfall_caption()), run_error, [&](const run_error& e) {
+                return std::string(e.what()).find(path) != std::string::npos;
+            });
 }

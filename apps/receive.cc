@@ -92,9 +92,6 @@ int receive_command(const words& args, stop_signals& signals)
     metadata.sample = core::parse_sample(o.stream.sample);
     metadata.rate = o.stream.rate;
     metadata.description = "Received over RDMA";
-    // The network first: a command that cannot run must not empty a file that is there,
-    // perhaps the one that another receiver is writing.
-    from->check_topology(0, 1);
     recording_writer writer(o.out, metadata);
     const auto sink = gnuradio::make_block_sptr<message_sink>(
         writer, item, o.stream.message_bytes / item, o.ring.count, [&signals] {

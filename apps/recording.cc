@@ -4,6 +4,7 @@
 #include "usage_error.h"
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <unistd.h>
 
@@ -69,27 +70,10 @@ recording open_recording(const std::string& path, const std::string& sample)
 
 recording_writer::recording_writer(const std::string& path,
                                    const sigmf_metadata& metadata)
-    : d_path(path), d_metadata(metadata)
+    : d_file(is_sigmf_path(path) ? sigmf_paths(path).data : path),
+      d_meta_path(is_sigmf_path(path) ? sigmf_paths(path).meta : ""),
+      d_metadata(metadata)
 {
-    if (path == "-") {
-        // An own descriptor, so that closing it leaves stdout alone.
-        const int fd = dup(STDOUT_FILENO);
-        d_file = fd < 0 ? nullptr : fdopen(fd, "wb");
-    } else {
-        if (is_sigmf_path(path)) {
-            d_path = sigmf_paths(path).data;
-            d_meta_path = sigmf_paths(path).meta;
-        }
-        d_file = std::fopen(d_path.c_str(), "wbe");
-    }
-    if (!d_file)
-        refuse(d_path, errno);
-}
-
-recording_writer::~recording_writer()
-{
-    if (d_file)
-        std::fclose(d_file);
 }
 
 void recording_writer::refuse(const std::string& path, int error) const
@@ -105,8 +89,8 @@ std::uint64_t recording_writer::next_sample() const noexcept
 
 void recording_writer::write(const void* data, std::size_t bytes)
 {
-    if (bytes && std::fwrite(data, 1, bytes, d_file) != bytes)
-        refuse(d_path, errno);
+    if (bytes && std::fwrite(data, 1, bytes, d_file.stream()) != bytes)
+        refuse(d_file.path(), errno);
     d_bytes += bytes;
 }
 
@@ -126,10 +110,9 @@ void recording_writer::annotate(const std::string& label, const std::string& com
 
 void recording_writer::close()
 {
-    const int failed = std::fclose(d_file);
-    d_file = nullptr;
-    if (failed)
-        refuse(d_path, errno);
+    const int error = d_file.close();
+    if (error != 0)
+        refuse(d_file.path(), error);
     if (d_meta_path.empty())
         return;
     const std::string text = format_sigmf(d_metadata);

@@ -5,9 +5,10 @@
 
 #include "core/sample.h"
 #include "mapped_file.h"
+#include "output_file.h"
 #include "sigmf.h"
 
-#include <cstdio>
+#include <cstdint>
 #include <string>
 
 namespace gr {
@@ -42,12 +43,9 @@ class recording_writer
 {
 public:
     //! \param path "-": stdout; *.sigmf-meta or *.sigmf-data: both files; else a raw
-    //! file. An existing file is replaced. \param metadata for SigMF: sample, rate,
-    //! description \throws run_error the file cannot be made
+    //! file; as output_file, emptied at the first write() or close(). \param metadata for
+    //! SigMF: sample, rate, description \throws run_error the file cannot be made
     recording_writer(const std::string& path, const sigmf_metadata& metadata);
-    ~recording_writer();
-    recording_writer(const recording_writer&) = delete;
-    recording_writer& operator=(const recording_writer&) = delete;
 
     //! \throws run_error with the errno in words: disk full, a closed pipe
     void write(const void* data, std::size_t bytes);
@@ -66,10 +64,9 @@ private:
     std::uint64_t next_sample() const noexcept;
     [[noreturn]] void refuse(const std::string& path, int error) const;
 
-    std::string d_path; // of the data
+    output_file d_file; // of the data
     std::string d_meta_path;
     sigmf_metadata d_metadata;
-    std::FILE* d_file = nullptr;
     std::uint64_t d_bytes = 0;
 };
 

@@ -4,8 +4,8 @@
 #include "console.h"
 #include "core/sample.h"
 #include "message_head.h"
+#include "output_file.h"
 #include "parse.h"
-#include "png_file.h"
 #include "receiving.h"
 #include "spectrum_options.h"
 #include "spectrum_sink.h"
@@ -14,10 +14,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <gnuradio/rdma/spectrometer.h>
 #include <memory>
-#include <system_error>
 
 namespace gr {
 namespace rdma {
@@ -102,12 +100,10 @@ struct spectrum_run {
     {
         const double period =
             double(o.average) * double(o.length - o.overlap) / o.stream.rate;
-        // As in receive: a command that cannot run must not empty a file that is there.
-        from->check_topology(0, 1);
         if (!o.csv.empty())
             csv = make_csv(o, period);
         if (!o.png.empty()) {
-            check_png_path(o.png);
+            png = std::make_unique<output_file>(o.png);
             fall = std::make_unique<waterfall>(
                 o.length, period, o.hold == "max" ? hold_mode::max : hold_mode::mean);
         }
@@ -128,6 +124,7 @@ struct spectrum_run {
     spectrometer::sptr meter;
     gr::top_block_sptr graph;
     std::unique_ptr<spectrum_csv> csv;
+    std::unique_ptr<output_file> png;
     std::unique_ptr<waterfall> fall;
     std::shared_ptr<spectrum_sink> sink;
 };
@@ -172,17 +169,13 @@ int spectrum_command(const words& args, stop_signals& signals)
     if (r.csv)
         r.csv->close();
     if (r.fall && r.fall->spectra() > 0)
-        write_waterfall_png(o.png, *r.fall, make_caption(o, f, *r.fall));
+        write_waterfall_png(*r.png, *r.fall, make_caption(o, f, *r.fall));
     const summary s = summarise(o, r, ended);
     talk.finish(s);
     if (ended == "failed")
         throw run_error(r.from->status_text());
     check_not_all_refused(s);
     if (r.fall && r.fall->spectra() == 0) {
-        std::error_code nothing_to_remove;
-        if (std::filesystem::file_size(o.png, nothing_to_remove) ==
-            0) // made by the check
-            std::filesystem::remove(o.png, nothing_to_remove);
         const std::string why =
             "'" + o.png + "' was not written: nothing came that fills a spectrum of " +
             std::to_string(o.average) + " x " + std::to_string(o.length) + " samples";

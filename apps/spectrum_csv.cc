@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
-#include <unistd.h>
+#include <utility>
 
 namespace gr {
 namespace rdma {
@@ -18,38 +19,27 @@ float power_db(float power) noexcept { return 10 * std::log10(std::max(power, 1e
 spectrum_csv::spectrum_csv(const std::string& path,
                            const std::vector<std::string>& comments,
                            const std::vector<double>& frequencies)
-    : d_path(path), d_bins(frequencies.size())
+    : d_file(path), d_bins(frequencies.size())
 {
-    if (path == "-") {
-        // An own descriptor, so that closing it leaves stdout alone.
-        const int fd = dup(STDOUT_FILENO);
-        d_file = fd < 0 ? nullptr : fdopen(fd, "w");
-    } else {
-        d_file = std::fopen(path.c_str(), "we");
-    }
-    if (!d_file)
-        throw run_error("cannot write '" + path + "': " + std::strerror(errno));
     for (const auto& comment : comments)
-        put("# " + comment + "\n");
-    d_line = "time_s";
+        d_head += "# " + comment + "\n";
+    d_head += "time_s";
     char text[32];
     for (const double frequency : frequencies) {
         std::snprintf(text, sizeof text, ",%.12g", frequency);
-        d_line += text;
+        d_head += text;
     }
-    put(d_line + "\n");
-}
-
-spectrum_csv::~spectrum_csv()
-{
-    if (d_file)
-        std::fclose(d_file);
+    d_head += '\n';
 }
 
 void spectrum_csv::put(const std::string& line)
 {
-    if (std::fwrite(line.data(), 1, line.size(), d_file) != line.size())
-        throw run_error("cannot write '" + d_path + "': " + std::strerror(errno));
+    std::FILE* const to = d_file.stream();
+    for (const std::string* const text : { &std::as_const(d_head), &line })
+        if (std::fwrite(text->data(), 1, text->size(), to) != text->size())
+            throw run_error("cannot write '" + d_file.path() +
+                            "': " + std::strerror(errno));
+    d_head.clear();
 }
 
 void spectrum_csv::add(const float* power, double time)
@@ -75,10 +65,10 @@ void spectrum_csv::mark_gap(double time, const std::string& text)
 
 void spectrum_csv::close()
 {
-    const int failed = std::fclose(d_file);
-    d_file = nullptr;
-    if (failed)
-        throw run_error("cannot write '" + d_path + "': " + std::strerror(errno));
+    put(""); // the head, if nothing came
+    const int error = d_file.close();
+    if (error != 0)
+        throw run_error("cannot write '" + d_file.path() + "': " + std::strerror(error));
 }
 
 } // namespace apps

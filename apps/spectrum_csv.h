@@ -3,8 +3,9 @@
 #ifndef INCLUDED_RDMA_APPS_SPECTRUM_CSV_H
 #define INCLUDED_RDMA_APPS_SPECTRUM_CSV_H
 
+#include "output_file.h"
+
 #include <cstddef>
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -25,14 +26,12 @@ float power_db(float power) noexcept;
 class spectrum_csv
 {
 public:
-    //! \param path "-": stdout; an existing file is replaced \param comments without "# "
-    //! \param frequencies Hz, lowest first \throws run_error the file cannot be made
+    //! \param path as output_file, emptied at the first add() or gap, or close() \param
+    //! comments without "# " \param frequencies Hz, lowest first \throws run_error the
+    //! file cannot be made
     spectrum_csv(const std::string& path,
                  const std::vector<std::string>& comments,
                  const std::vector<double>& frequencies);
-    ~spectrum_csv();
-    spectrum_csv(const spectrum_csv&) = delete;
-    spectrum_csv& operator=(const spectrum_csv&) = delete;
 
     //! \param power linear, a value for each frequency \throws run_error
     void add(const float* power, double time);
@@ -43,9 +42,9 @@ public:
 private:
     void put(const std::string& line);
 
-    std::string d_path;
+    output_file d_file;
     std::size_t d_bins;
-    std::FILE* d_file = nullptr;
+    std::string d_head; // until it is written
     std::string d_line; // kept for its memory
 };
 

@@ -3,6 +3,8 @@
 #ifndef INCLUDED_RDMA_APPS_WATERFALL_H
 #define INCLUDED_RDMA_APPS_WATERFALL_H
 
+#include "output_file.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -96,9 +98,9 @@ void autoscale_db(std::vector<float> db, double& db_min, double& db_max);
 /*!
  * \brief Draw and write the picture as PNG: mean and peak spectrum above, waterfall below
  * (time runs down), axes in MHz and seconds, gaps as marked lines, a dB colour bar.
- * \throws run_error the file cannot be written
+ * Closes the file. \throws run_error it cannot be written
  */
-void write_waterfall_png(const std::string& path,
+void write_waterfall_png(output_file& to,
                          const waterfall& data,
                          const waterfall_caption& caption);
 

@@ -96,14 +96,14 @@ public:
         cairo_rectangle(c(), x - 0.5, y - 0.5, width + 1, height + 1);
         cairo_stroke(c());
     }
-    void write(const std::string& path)
+    void write(output_file& file)
     {
         begin_pixels();
         const cairo_status_t status = cairo_status(c());
         if (status != CAIRO_STATUS_SUCCESS)
-            throw run_error("cannot draw '" + path +
+            throw run_error("cannot draw '" + file.path() +
                             "': " + cairo_status_to_string(status));
-        write_png(path,
+        write_png(file,
                   cairo_image_surface_get_data(d_surface.get()),
                   picture_width,
                   picture_height,
@@ -311,7 +311,7 @@ void draw_spectrum(canvas& to, const waterfall& data, const frequency_axis& axis
 
 } // namespace
 
-void write_waterfall_png(const std::string& path,
+void write_waterfall_png(output_file& file,
                          const waterfall& data,
                          const waterfall_caption& caption)
 {
@@ -330,7 +330,7 @@ void write_waterfall_png(const std::string& path,
     draw_fall(to, db, low, high);
     draw_axes(to, data, axis, caption, low, high);
     draw_gaps(to, data);
-    to.write(path);
+    to.write(file);
 }
 
 } // namespace apps
