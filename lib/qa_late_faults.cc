@@ -26,7 +26,55 @@ to_device::sptr upwards()
     return to_device::make(c);
 }
 
+thread_local bool starts_here = false;
+
+//! A copier whose thread does not get at its GPU.
+class locked_out : public copier
+{
+public:
+    explicit locked_out(fake_cuda& fake)
+        : gr::block("locked_out",
+                    gr::io_signature::make(1, 1, 4, ring_buffer::type),
+                    gr::io_signature::make(1, 1, 4, ring_buffer::type)),
+          copier(fake)
+    {
+    }
+    bool start() override
+    {
+        starts_here = true;
+        const bool started = copier::start();
+        starts_here = false;
+        return started;
+    }
+    int device_work(int room,
+                    gr_vector_int& there,
+                    gr_vector_const_void_star& in,
+                    gr_vector_void_star& out) override
+    {
+        ++works;
+        return copier::device_work(room, there, in, out);
+    }
+    std::atomic<int> works{ 0 };
+};
+
 } // namespace
+
+BOOST_FIXTURE_TEST_CASE(a_block_that_failed_at_its_start_does_no_work, on_imitated_driver)
+{
+    static const auto set_current = fake.api().ctx_set_current;
+    fake.api().ctx_set_current = [](CUcontext context) {
+        return starts_here ? CUDA_ERROR_INVALID_CONTEXT : set_current(context);
+    };
+    auto top = gr::make_top_block("start");
+    auto from = make<counting_source>(quiet_after(1000));
+    auto block = make<locked_out>(fake);
+    top->connect(from, 0, block, 0);
+    top->connect(block, 0, make<device_recorder>(fake, device_options()), 0);
+    top->start();
+    BOOST_TEST(ends(top));
+    BOOST_TEST(has(block->failure(), "cuCtxSetCurrent failed with"));
+    BOOST_TEST(block->works == 0);
+}
 
 BOOST_FIXTURE_TEST_CASE(a_fault_is_told_though_nothing_more_comes, on_imitated_driver)
 {
