@@ -15,6 +15,7 @@ or failed; 2 usage, or nothing to run; 77 every test skips here.
 import argparse
 import collections
 import concurrent.futures
+import contextlib
 import json
 import os
 import pathlib
@@ -29,12 +30,14 @@ TOOLS = ("memcheck", "racecheck")
 # Its head, which may stand behind what the test printed, and its details.
 FINDING = re.compile(r"={9} \S.*(?:\n={9}     .*)+")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-COUNT = re.compile(r"^=+ (?:ERROR SUMMARY: (\d+) error|RACECHECK SUMMARY: (\d+) hazard)", re.M)
+COUNT = re.compile(r"={9} (?:ERROR SUMMARY: (\d+) error|RACECHECK SUMMARY: (\d+) hazard)")
+# What the tool says of itself when it has not looked at everything.
+TROUBLE = re.compile(r"={9} (Internal Sanitizer Error.*|(?:Error|Warning): (?!Race|Potential).*)")
 # Test -> what it has a kernel do on purpose, as a finding's text tells it.
 ON_PURPOSE = {
-    "qa_hw_kernel_faults": r"fault_kernel|trap_kernel",
-    "qa_kernel_fault_py": r"fault_kernel",
-    "qa_hw_cuda_failure": r"window_kernel.*\n.*\n.*Access to 0x[0-9a-f]{1,4} is out",
+    "qa_hw_kernel_faults": r"\b(fault|trap)_kernel\(",
+    "qa_kernel_fault_py": r"\bfault_kernel\(",
+    "qa_hw_cuda_failure": r"\bwindow_kernel<.*\n.*\n.*Access to 0x[0-9a-f]{1,4} is out",
 }
 
 
@@ -44,6 +47,9 @@ def verdict(name, output, code):
     counts = [int(a or b) for a, b in COUNT.findall(output)]
     if not counts:
         return False, "the tool printed no summary"
+    trouble = TROUBLE.search(output)
+    if trouble:
+        return False, "the tool said: " + trouble.group(1)
     said = FINDING.findall(output)
     known = ON_PURPOSE.get(name)
     bad = [text for text in said if not (known and re.search(known, text))]
@@ -56,41 +62,56 @@ def verdict(name, output, code):
 
 def cases(program):
     """The cases of a Boost.Test program, as suite/case; none if it is another program."""
-    done = subprocess.run([program, "--list_content"], capture_output=True, text=True, check=False,
-                          stdin=subprocess.DEVNULL)
-    found, suite = [], ""
-    for indent, name in re.findall(r"^( *)(\w+)\*$", done.stderr + done.stdout, re.M):
-        if indent:
-            if found[-1:] == [suite]:
-                found.pop()
-            found.append(suite + "/" + name)
-        else:
-            suite = name
-            found.append(name)
+    if b"libboost_unit_test_framework" not in pathlib.Path(program).read_bytes():
+        return []
+    done = subprocess.run([program, "--list_content"], capture_output=True, text=True, check=True,
+                          stdin=subprocess.DEVNULL, timeout=60)
+    return leaves(done.stderr + done.stdout)
+
+
+def leaves(listed):
+    """The paths without others below them, of an indented list as --list_content prints it."""
+    found, path = [], []
+    # A star: it runs unless it is named. Behind it there may be words on it.
+    for indent, name in re.findall(r"^((?:    )*)(\S.*?)\*(?:: .*)?$", listed, re.M):
+        path = path[:len(indent) // 4]
+        if found[-1:] == ["/".join(path)]:
+            found.pop()
+        path.append(name)
+        found.append("/".join(path))
     return found
 
 
-Job = collections.namedtuple("Job", "title name command environment")
+Job = collections.namedtuple("Job", "title name command environment skips")
 
 
 def jobs_of(tests):
     for test in tests:
         name, command, environment = test["name"], test["command"], environment_of(test)
+        skips = [words for prop in test["properties"]
+                 if prop["name"] == "SKIP_REGULAR_EXPRESSION" for words in prop["value"]]
         several = cases(command[0]) if len(command) == 1 else []
         for case in several:
-            yield Job(name + "/" + case, name, command + ["--run_test=" + case], environment)
+            yield Job(name + "/" + case, name, command + ["--run_test=" + case], environment, skips)
         if not several:
-            yield Job(name, name, command, environment)
+            yield Job(name, name, command, environment, skips)
 
 
 def environment_of(test):
     env = dict(os.environ)
     # The tool's own memory comes and goes, other tests run beside this one, and all is slow.
-    env.update(RDMA_GPU_IS_SHARED="1", RDMA_PATIENCE="16")
+    env["RDMA_GPU_IS_SHARED"] = "1"
+    env.setdefault("RDMA_PATIENCE", "16")
     for prop in test["properties"]:
         if prop["name"] == "ENVIRONMENT":
             env.update(entry.split("=", 1) for entry in prop["value"])
     return env
+
+
+def skipped(job, output, code):
+    if FINDING.search(COLOUR.sub("", output)):
+        return False
+    return code == 77 or any(re.search(words, output) for words in job.skips)
 
 
 def run(sanitizer, tool, folder, timeout, job):
@@ -107,19 +128,32 @@ def run(sanitizer, tool, folder, timeout, job):
                 code = process.wait(timeout)
             except subprocess.TimeoutExpired:
                 code = None
-                os.killpg(process.pid, signal.SIGKILL)
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)  # and what it has left running
         out.seek(0)
         output = out.read()
     if code is None:
         good, words = False, f"not at its end after {timeout:g} s"
-    elif code == 77:
-        good, words = None, "skipped: " + (re.findall(r"SKIP\w*(?: \(.*?\))?: (.*)", output) or ["?"])[-1]
+    elif skipped(job, output, code):
+        why = re.findall(r"SKIP\w*(?: \(.*?\))?: (.*)", output)
+        good, words = None, "skipped" + (": " + why[-1] if why else "")
     else:
         good, words = verdict(job.name, output, code)
     print(f"{tool:9} {job.title}: {words} ({time.monotonic() - begin:.0f} s)", flush=True)
     return good
 
 
+SAMPLE_LIST = """outer*
+    inner*
+        deep*
+    described*: in words
+    left_out
+one<int>*
+data*
+    _0*
+    _1*
+"""
 SAMPLE_RACE = """========= Error: Race reported between Write access at k(int *)+0x40
 =========     and Read access at k(int *)+0x90 [16 hazards]
 =========
@@ -146,9 +180,21 @@ def self_test():
             ("qa_hw_kernel_faults", SAMPLE_FAULT, 0, True),
             ("qa_hw_kernel_faults", SAMPLE_FAULT + SAMPLE_RACE, 0, False),
             ("qa_hw_kernel_faults", SAMPLE_FAULT + "========= ERROR SUMMARY: 1 error\n", 0, False),
-            ("qa_hw_kernel_faults", SAMPLE_FAULT.replace("fault_kernel", "k"), 0, False)):
+            ("qa_hw_kernel_faults", SAMPLE_FAULT.replace("fault_kernel", "k"), 0, False),
+            ("qa_hw_kernel_faults", SAMPLE_FAULT.replace(":fault_k", ":default_k"), 0, False),
+            ("qa_hw_cuda_ring", "========= Internal Sanitizer Error: x\n" + clean, 0, False),
+            ("qa_hw_cuda_ring", "========= Warning: out of memory\n" + clean, 0, False),
+            ("qa_hw_cuda_ring", "no newline" + clean.split("\n", 1)[1], 0, True)):
         if verdict(name, output, code)[0] != good:
             sys.exit(f"self-test: {name} with {code} should be {good}:\n{output}")
+    if leaves(SAMPLE_LIST) != ["outer/inner/deep", "outer/described", "one<int>", "data/_0",
+                               "data/_1"]:
+        sys.exit(f"self-test: cases {leaves(SAMPLE_LIST)}")
+    job = Job("a", "a", [], {}, ["no GPU here"])
+    for output, code, want in (("", 77, True), (SAMPLE_RACE, 77, False), ("no GPU here", 1, True),
+                               ("", 1, False)):
+        if skipped(job, output, code) != want:
+            sys.exit(f"self-test: skipped({output!r}, {code}) should be {want}")
     print("gpu_sanitizer self-test: ok")
 
 
@@ -164,6 +210,8 @@ def main():
     if given.self_test:
         self_test()
         return 0
+    if given.jobs < 1:
+        parser.error(f"--jobs={given.jobs}: give 1 or more")
     sanitizer = shutil.which("compute-sanitizer") or shutil.which(
         "compute-sanitizer", path="/usr/local/cuda/bin")
     if not sanitizer:
@@ -171,14 +219,24 @@ def main():
     listed = subprocess.run(["ctest", "--test-dir", given.build, "-L", "^gpu$",
                              "--show-only=json-v1"], stdout=subprocess.PIPE, check=False)
     tests = json.loads(listed.stdout or "{}").get("tests", [])
+    missing = [test["name"] for test in tests if "command" not in test]
+    if missing:
+        parser.error(f"not built in {given.build}: {', '.join(missing)}")
     jobs = list(jobs_of(tests))
     if given.test:
-        jobs = [job for name in given.test for job in jobs if (job.title + "/").startswith(name + "/")]
+        jobs = list({job.title: job for name in given.test for job in jobs
+                     if (job.title + "/").startswith(name + "/")}.values())
     unknown = [name for name in given.test
                if not any((job.title + "/").startswith(name + "/") for job in jobs)]
     if unknown or not jobs:
         parser.error(f"no such test or case in the tier gpu of {given.build}: "
                      f"{', '.join(unknown) or 'it has none'}")
+    # Where there is a GPU, a test that finds none has lost it.
+    asked = shutil.which("nvidia-smi")
+    if asked and subprocess.run([asked, "-L"], stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL, check=False).returncode == 0:
+        for job in jobs:
+            job.environment["RDMA_REQUIRE"] = "gpu"
     folder = pathlib.Path(given.build) / "sanitizer"
     folder.mkdir(parents=True, exist_ok=True)
     good = []

@@ -5,6 +5,7 @@
 #include "cuda/device.h"
 #include "cuda/spectrum.h"
 #include "testing/needs_gpu.h"
+#include "testing/patience.h"
 
 #include <boost/test/unit_test.hpp>
 #include <vector>
@@ -25,9 +26,9 @@ BOOST_AUTO_TEST_CASE(a_failing_kernel_is_told_and_ends_the_work)
     spectrum under_test(config, spectrum_settings(), work.ref());
     // No memory of the GPU's: the window kernel reads it and faults.
     const auto* const nowhere = reinterpret_cast<const void*>(std::uintptr_t(64));
-    // None where launches wait for their kernels: CUDA_LAUNCH_BLOCKING, some tools.
+    // None where a tool makes launches wait for their kernels.
     const std::size_t taken = under_test.submit(nowhere, samples);
-    BOOST_TEST((taken == samples || taken == 0));
+    BOOST_TEST((taken == samples || (taken == 0 && testing::patience() > 1)));
     std::vector<float> out(4 * config.length, 1234.5f);
     under_test.wait();
     BOOST_TEST(under_test.poll(out.data(), 4) == 0u);

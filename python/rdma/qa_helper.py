@@ -15,7 +15,7 @@ import pmt
 from gnuradio import gr
 
 # How many times slower than usual all is here, as under a tool.
-PATIENCE = int(os.environ.get("RDMA_PATIENCE", 1))
+PATIENCE = max(1, int(os.environ.get("RDMA_PATIENCE") or 1))
 
 ROCE_PORT = 4791
 
