@@ -51,6 +51,17 @@ int ending_sink::work(int noutput_items,
     return result;
 }
 
+bool ending_sink::start()
+{
+    try {
+        begin();
+    } catch (...) {
+        d_error = std::current_exception();
+        finish(); // GNU Radio would hang on what start() throws
+    }
+    return true;
+}
+
 bool ending_sink::stop()
 {
     finish();

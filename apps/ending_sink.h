@@ -16,9 +16,9 @@ namespace apps {
 /*!
  * \brief A sink that tells the program when it is finished, and what went wrong in it.
  *
- * consume() of a subclass may throw: the stream then ends, and rethrow() throws it again
- * in the thread that asks. Threads: work() and stop() by GNU Radio's; finished() by any;
- * rethrow() once finished() or the flowgraph has ended.
+ * begin() and consume() of a subclass may throw: the stream then ends, and rethrow()
+ * throws it again in the thread that asks. Threads: start(), work() and stop() by GNU
+ * Radio's; finished() by any; rethrow() once finished() or the flowgraph has ended.
  */
 class ending_sink : public gr::sync_block
 {
@@ -37,9 +37,12 @@ public:
     int work(int noutput_items,
              gr_vector_const_void_star& input_items,
              gr_vector_void_star& output_items) override;
+    bool start() override;
     bool stop() override;
 
 protected:
+    //! The flowgraph runs: nothing that is checked at its start forbids it.
+    virtual void begin() = 0;
     //! Take up to \p n items. \return how many, or WORK_DONE
     virtual int consume(const void* items, int n) = 0;
 

@@ -36,6 +36,8 @@ message_sink::message_sink(recording_writer& writer,
 {
 }
 
+void message_sink::begin() { d_writer.begin(); }
+
 int message_sink::consume(const void* items, int n)
 {
     const std::uint64_t begin = nitems_read(0);

@@ -45,6 +45,7 @@ public:
     }
 
 protected:
+    void begin() override;
     int consume(const void* items, int n) override;
 
 private:

@@ -197,11 +197,15 @@ kill $receiver
 wait $receiver || fail "receive ended with $?"
 # A peer whose messages are too long leaves, and both say so by their exit codes.
 head -c 20000 /dev/zero >"$WORK/long"
+is_no_more() { ! grep -qs old "$1"; }
+echo old >"$WORK/none"
+echo old >"$WORK/none.csv"
 for command in "receive --out $WORK/none" "spectrum --rate 2M --out $WORK/none.csv"; do
     # shellcheck disable=SC2086  # words on purpose
     "$GR_RDMA" $command --listen "$A" --sample sc16 --message-bytes 4096 2>"$WORK/err" &
     receiver=$!
     wait_until 10 receives $receiver || fail "'$command' did not start: $(cat "$WORK/err")"
+    wait_until 10 is_no_more "${command##* }" || fail "'$command' runs, and its old file is there"
     timeout 20 "$GR_RDMA" send --source "$B" --connect "$A" --sample sc16 --message-bytes 8192 \
         --file "$WORK/long" --quiet 2>/dev/null && fail "a message too long was taken"
     wait_for_end $receiver 20 || fail "'$command' did not end"

@@ -43,10 +43,12 @@ class recording_writer
 {
 public:
     //! \param path "-": stdout; *.sigmf-meta or *.sigmf-data: both files; else a raw
-    //! file; as output_file, emptied at the first write() or close(). \param metadata for
+    //! file; as output_file, emptied by begin() or what comes first. \param metadata for
     //! SigMF: sample, rate, description \throws run_error the file cannot be made
     recording_writer(const std::string& path, const sigmf_metadata& metadata);
 
+    //! Empties the file, if nothing has. \throws run_error
+    void begin() { d_file.stream(); }
     //! \throws run_error with the errno in words: disk full, a closed pipe
     void write(const void* data, std::size_t bytes);
 

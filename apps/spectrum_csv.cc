@@ -65,7 +65,7 @@ void spectrum_csv::mark_gap(double time, const std::string& text)
 
 void spectrum_csv::close()
 {
-    put(""); // the head, if nothing came
+    begin();
     const int error = d_file.close();
     if (error != 0)
         throw run_error("cannot write '" + d_file.path() + "': " + std::strerror(error));

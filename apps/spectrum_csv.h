@@ -26,13 +26,15 @@ float power_db(float power) noexcept;
 class spectrum_csv
 {
 public:
-    //! \param path as output_file, emptied at the first add() or gap, or close() \param
+    //! \param path as output_file, emptied by begin() or what comes first \param
     //! comments without "# " \param frequencies Hz, lowest first \throws run_error the
     //! file cannot be made
     spectrum_csv(const std::string& path,
                  const std::vector<std::string>& comments,
                  const std::vector<double>& frequencies);
 
+    //! Empties the file and writes its head, if nothing has. \throws run_error
+    void begin() { put(""); }
     //! \param power linear, a value for each frequency \throws run_error
     void add(const float* power, double time);
     void mark_gap(double time, const std::string& text);

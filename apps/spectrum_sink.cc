@@ -46,6 +46,12 @@ void spectrum_sink::apply(const gr::tag_t& tag)
     }
 }
 
+void spectrum_sink::begin()
+{
+    if (d_csv)
+        d_csv->begin();
+}
+
 int spectrum_sink::consume(const void* items, int n)
 {
     const std::uint64_t begin = nitems_read(0);

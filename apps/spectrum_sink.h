@@ -34,6 +34,7 @@ public:
     std::uint64_t gaps() const noexcept { return d_gaps.load(); }
 
 protected:
+    void begin() override;
     int consume(const void* items, int n) override;
 
 private:
