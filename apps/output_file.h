@@ -35,10 +35,10 @@ public:
     //! Flush and close, once; a file that nothing was written to is empty then. \return
     //! 0, or the errno
     int close();
-
-private:
+    //! \throws run_error that this file cannot be written, with the errno in words
     [[noreturn]] void refuse(int error) const;
 
+private:
     const std::string d_path;
     bool d_made = false; // by this object
     int d_fd = -1;       // until stream()

@@ -38,9 +38,10 @@ void write_png(output_file& to,
     const bool written =
         png_image_write_to_stdio(&image, to.stream(), 0, rgb.data(), 0, nullptr);
     const int error = to.close();
-    if (!written || error != 0)
-        throw run_error("cannot write '" + to.path() +
-                        "': " + (written ? std::strerror(error) : image.message));
+    if (!written)
+        throw run_error("cannot write '" + to.path() + "': " + image.message);
+    if (error != 0)
+        to.refuse(error);
 }
 
 } // namespace apps

@@ -103,11 +103,7 @@ int receive_command(const words& args, stop_signals& signals)
     console talk(o.talk, o.out == "-");
     const std::string ended = run_flowgraph(*graph, *from, *sink, o.ring, signals, talk);
     writer.close();
-    const summary s = summarise(*sink, *from, ended);
-    talk.finish(s);
-    if (ended == "failed")
-        throw run_error(from->status_text());
-    check_not_all_refused(s);
+    finish(summarise(*sink, *from, ended), *from, talk);
     return 0;
 }
 

@@ -126,8 +126,11 @@ std::string run_flowgraph(gr::top_block& graph,
     return ended;
 }
 
-void check_not_all_refused(const summary& s)
+void finish(const summary& s, const source& from, console& talk)
 {
+    talk.finish(s);
+    if (s.ended == "failed")
+        throw run_error(from.status_text());
     const auto refused = s.counters.find("dropped_length");
     if (s.ended == "closed" && s.messages == 0 && refused != s.counters.end() &&
         refused->second != 0)

@@ -27,9 +27,6 @@ source_config make_source_config(const connection_options& connection,
 //! before the first block is made.
 void log_to_stderr();
 
-//! \throws run_error all that the peer sent was refused, so that it left
-void check_not_all_refused(const summary& s);
-
 /*!
  * \brief Start \p graph, watch it, stop it.
  *
@@ -44,6 +41,10 @@ std::string run_flowgraph(gr::top_block& graph,
                           const ring_options& ring,
                           stop_signals& signals,
                           console& talk);
+
+//! Show the summary of a run of \p from that has ended. \throws run_error it failed, or
+//! all that the peer sent was refused, so that it left
+void finish(const summary& s, const source& from, console& talk);
 
 } // namespace apps
 } // namespace rdma

@@ -170,11 +170,7 @@ int spectrum_command(const words& args, stop_signals& signals)
         r.csv->close();
     if (r.fall && r.fall->spectra() > 0)
         write_waterfall_png(*r.png, *r.fall, make_caption(o, f, *r.fall));
-    const summary s = summarise(o, r, ended);
-    talk.finish(s);
-    if (ended == "failed")
-        throw run_error(r.from->status_text());
-    check_not_all_refused(s);
+    finish(summarise(o, r, ended), *r.from, talk);
     if (r.fall && r.fall->spectra() == 0) {
         const std::string why =
             "'" + o.png + "' was not written: nothing came that fills a spectrum of " +

@@ -1,13 +1,11 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "spectrum_csv.h"
-#include "usage_error.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <utility>
 
 namespace gr {
@@ -37,8 +35,7 @@ void spectrum_csv::put(const std::string& line)
     std::FILE* const to = d_file.stream();
     for (const std::string* const text : { &std::as_const(d_head), &line })
         if (std::fwrite(text->data(), 1, text->size(), to) != text->size())
-            throw run_error("cannot write '" + d_file.path() +
-                            "': " + std::strerror(errno));
+            d_file.refuse(errno);
     d_head.clear();
 }
 
@@ -68,7 +65,7 @@ void spectrum_csv::close()
     begin();
     const int error = d_file.close();
     if (error != 0)
-        throw run_error("cannot write '" + d_file.path() + "': " + std::strerror(error));
+        d_file.refuse(error);
 }
 
 } // namespace apps
