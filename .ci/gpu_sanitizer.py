@@ -41,17 +41,20 @@ ON_PURPOSE = {
 }
 
 
-def verdict(name, output, code):
-    """What the run of test NAME says: (good, words)."""
+def verdict(job, output, code):
+    """What a run of the job says: (good, words); good is None if it was skipped."""
     output = COLOUR.sub("", output)
+    said = FINDING.findall(output)
+    if not said and (code == 77 or any(re.search(words, output) for words in job.skips)):
+        why = re.findall(r"SKIP\w*(?: \(.*?\))?: (.*)", output)
+        return None, "skipped" + (": " + why[-1] if why else "")
     counts = [int(a or b) for a, b in COUNT.findall(output)]
     if not counts:
         return False, "the tool printed no summary"
     trouble = TROUBLE.search(output)
     if trouble:
         return False, "the tool said: " + trouble.group(1)
-    said = FINDING.findall(output)
-    known = ON_PURPOSE.get(name)
+    known = ON_PURPOSE.get(job.name)
     bad = [text for text in said if not (known and re.search(known, text))]
     # Each finding of the summary is either told in full or not known to be on purpose.
     if bad or sum(counts) > len(said):
@@ -108,12 +111,6 @@ def environment_of(test):
     return env
 
 
-def skipped(job, output, code):
-    if FINDING.search(COLOUR.sub("", output)):
-        return False
-    return code == 77 or any(re.search(words, output) for words in job.skips)
-
-
 def run(sanitizer, tool, folder, timeout, job):
     log = folder / (tool + "-" + job.title.replace("/", "-") + ".log")
     begin = time.monotonic()
@@ -135,11 +132,8 @@ def run(sanitizer, tool, folder, timeout, job):
         output = out.read()
     if code is None:
         good, words = False, f"not at its end after {timeout:g} s"
-    elif skipped(job, output, code):
-        why = re.findall(r"SKIP\w*(?: \(.*?\))?: (.*)", output)
-        good, words = None, "skipped" + (": " + why[-1] if why else "")
     else:
-        good, words = verdict(job.name, output, code)
+        good, words = verdict(job, output, code)
     print(f"{tool:9} {job.title}: {words} ({time.monotonic() - begin:.0f} s)", flush=True)
     return good
 
@@ -184,17 +178,16 @@ def self_test():
             ("qa_hw_kernel_faults", SAMPLE_FAULT.replace(":fault_k", ":default_k"), 0, False),
             ("qa_hw_cuda_ring", "========= Internal Sanitizer Error: x\n" + clean, 0, False),
             ("qa_hw_cuda_ring", "========= Warning: out of memory\n" + clean, 0, False),
-            ("qa_hw_cuda_ring", "no newline" + clean.split("\n", 1)[1], 0, True)):
-        if verdict(name, output, code)[0] != good:
+            ("qa_hw_cuda_ring", "no newline" + clean.split("\n", 1)[1], 0, True),
+            ("qa_hw_cuda_ring", "", 77, None),
+            ("qa_hw_cuda_ring", SAMPLE_RACE, 77, False),
+            ("qa_hw_cuda_ring", "no GPU here", 1, None),
+            ("qa_hw_cuda_ring", "", 1, False)):
+        if verdict(Job(name, name, [], {}, ["no GPU here"]), output, code)[0] is not good:
             sys.exit(f"self-test: {name} with {code} should be {good}:\n{output}")
     if leaves(SAMPLE_LIST) != ["outer/inner/deep", "outer/described", "one<int>", "data/_0",
                                "data/_1"]:
         sys.exit(f"self-test: cases {leaves(SAMPLE_LIST)}")
-    job = Job("a", "a", [], {}, ["no GPU here"])
-    for output, code, want in (("", 77, True), (SAMPLE_RACE, 77, False), ("no GPU here", 1, True),
-                               ("", 1, False)):
-        if skipped(job, output, code) != want:
-            sys.exit(f"self-test: skipped({output!r}, {code}) should be {want}")
     print("gpu_sanitizer self-test: ok")
 
 
@@ -223,11 +216,11 @@ def main():
     if missing:
         parser.error(f"not built in {given.build}: {', '.join(missing)}")
     jobs = list(jobs_of(tests))
-    if given.test:
-        jobs = list({job.title: job for name in given.test for job in jobs
-                     if (job.title + "/").startswith(name + "/")}.values())
-    unknown = [name for name in given.test
-               if not any((job.title + "/").startswith(name + "/") for job in jobs)]
+    chosen = {name: [job for job in jobs if (job.title + "/").startswith(name + "/")]
+              for name in given.test}
+    unknown = [name for name, found in chosen.items() if not found]
+    if chosen:
+        jobs = list({job.title: job for found in chosen.values() for job in found}.values())
     if unknown or not jobs:
         parser.error(f"no such test or case in the tier gpu of {given.build}: "
                      f"{', '.join(unknown) or 'it has none'}")
