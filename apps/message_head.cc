@@ -17,6 +17,7 @@ message_head::message_head(std::size_t item_bytes, std::uint64_t items)
       d_item_bytes(item_bytes),
       d_left(items)
 {
+    set_tag_propagation_policy(TPP_DONT);
 }
 
 int message_head::general_work(int noutput_items,
@@ -28,6 +29,10 @@ int message_head::general_work(int noutput_items,
         std::min<std::uint64_t>(d_left, std::min(noutput_items, ninput_items[0])));
     std::memcpy(output_items[0], input_items[0], n * d_item_bytes);
     d_left -= n;
+    // produce() shows the items at once: GNU Radio's own passing on comes after it.
+    get_tags_in_window(d_tags, 0, 0, static_cast<std::uint64_t>(n));
+    for (const gr::tag_t& tag : d_tags)
+        add_item_tag(0, tag);
     consume_each(n);
     produce(0, n);
     return d_left == 0 ? WORK_DONE : WORK_CALLED_PRODUCE;

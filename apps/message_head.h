@@ -4,6 +4,7 @@
 #define INCLUDED_RDMA_APPS_MESSAGE_HEAD_H
 
 #include <gnuradio/block.h>
+#include <vector>
 
 namespace gr {
 namespace rdma {
@@ -28,6 +29,7 @@ public:
 private:
     const std::size_t d_item_bytes;
     std::uint64_t d_left;
+    std::vector<gr::tag_t> d_tags; // kept for its memory
 };
 
 } // namespace apps

@@ -8,6 +8,8 @@
 #include "usage_error.h"
 
 #include <gnuradio/blocks/vector_source.h>
+#include <gnuradio/io_signature.h>
+#include <gnuradio/sync_block.h>
 #include <gnuradio/top_block.h>
 
 #include <boost/test/unit_test.hpp>
@@ -46,6 +48,28 @@ std::vector<std::uint8_t> counting(std::size_t n)
     std::iota(out.begin(), out.end(), std::uint8_t('a'));
     return out;
 }
+
+// Looks whether every item has come with its tag.
+class tag_counter : public gr::sync_block
+{
+public:
+    tag_counter()
+        : gr::sync_block("tag_counter",
+                         gr::io_signature::make(1, 1, 1),
+                         gr::io_signature::make(0, 0, 0))
+    {
+    }
+    int work(int n, gr_vector_const_void_star&, gr_vector_void_star&) override
+    {
+        std::vector<gr::tag_t> tags;
+        get_tags_in_window(tags, 0, 0, static_cast<std::uint64_t>(n));
+        items += n;
+        missing += n - static_cast<int>(tags.size());
+        return n;
+    }
+    int items = 0;
+    int missing = 0;
+};
 
 // Bytes through a message_sink with slots of four; in calls of at most `chunk` items.
 struct sunk {
@@ -166,6 +190,23 @@ BOOST_AUTO_TEST_CASE(the_head_takes_its_items_and_their_tags)
     graph->run();
     writer.close();
     BOOST_TEST(read_text(t.file("w")) == "abcde");
+}
+
+BOOST_AUTO_TEST_CASE(tags_are_there_when_the_items_are)
+{
+    constexpr int many = 100000;
+    std::vector<gr::tag_t> tags;
+    for (std::uint64_t i = 0; i < 64; ++i)
+        tags.push_back(tag(i, "n", pmt::PMT_T));
+    const auto from = gr::blocks::vector_source_b::make(counting(64), true, 1, tags);
+    const auto head = gnuradio::make_block_sptr<message_head>(1, many);
+    const auto to = gnuradio::make_block_sptr<tag_counter>();
+    const auto graph = gr::make_top_block("qa");
+    graph->connect(from, 0, head, 0);
+    graph->connect(head, 0, to, 0);
+    graph->run();
+    BOOST_TEST(to->items == many);
+    BOOST_TEST(to->missing == 0);
 }
 
 BOOST_AUTO_TEST_CASE(spectra_have_the_time_of_their_tags_and_show_gaps)
