@@ -14,7 +14,6 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include <future>
 #include <thread>
 
 using namespace gr::rdma;
@@ -47,18 +46,7 @@ to_device::sptr up(const std::string& memory = "cuda:0", std::size_t vlen = 1)
 void run(const gr::top_block_sptr& top)
 {
     top->start();
-    auto ended = std::async(std::launch::async, [&] { top->wait(); });
-    if (ended.wait_for(std::chrono::seconds(50)) != std::future_status::ready) {
-        top->stop();
-        BOOST_FAIL("the flowgraph hangs");
-    }
-}
-
-device_options of_total(std::uint64_t total)
-{
-    device_options o;
-    o.total = total;
-    return o;
+    BOOST_REQUIRE_MESSAGE(ends(top, std::chrono::seconds(50)), "the flowgraph hangs");
 }
 
 std::vector<std::pair<std::uint64_t, std::uint64_t>> every(std::uint64_t step,
@@ -181,10 +169,7 @@ BOOST_FIXTURE_TEST_CASE(a_failing_gpu_ends_the_stream, on_imitated_driver)
         top->start();
         from->produced().wait(upwards ? 1 : 1000000);
         fake.fault(CUDA_ERROR_ILLEGAL_ADDRESS);
-        auto ended = std::async(std::launch::async, [&] { top->wait(); });
-        BOOST_TEST(
-            (ended.wait_for(std::chrono::seconds(20)) == std::future_status::ready));
-        top->stop();
+        BOOST_TEST(ends(top));
         BOOST_TEST(has(there->failure(),
                        there->identifier() +
                            " on cuda:0 (Imitation 9000, 0000:17:00.0): the GPU failed "

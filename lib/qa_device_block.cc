@@ -13,7 +13,6 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include <future>
 #include <thread>
 
 using namespace gr::rdma;
@@ -27,18 +26,7 @@ constexpr std::uint64_t many = 5000000; // items of 4 bytes: over twice round a 
 void run(const gr::top_block_sptr& top)
 {
     top->start();
-    auto ended = std::async(std::launch::async, [&] { top->wait(); });
-    if (ended.wait_for(std::chrono::seconds(50)) != std::future_status::ready) {
-        top->stop();
-        BOOST_FAIL("the flowgraph hangs");
-    }
-}
-
-device_options of_total(std::uint64_t total)
-{
-    device_options o;
-    o.total = total;
-    return o;
+    BOOST_REQUIRE_MESSAGE(ends(top, std::chrono::seconds(50)), "the flowgraph hangs");
 }
 
 source_options host_source(std::uint64_t total)

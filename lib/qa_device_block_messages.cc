@@ -8,7 +8,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>
-#include <future>
 
 using namespace gr::rdma;
 using namespace gr::rdma::testing;
@@ -84,14 +83,7 @@ struct busy_flowgraph : on_imitated_driver {
         top->start();
         to->taken.wait(100);
     }
-    void ends()
-    {
-        auto ended = std::async(std::launch::async, [&] { top->wait(); });
-        if (ended.wait_for(std::chrono::seconds(20)) != std::future_status::ready) {
-            top->stop();
-            BOOST_FAIL("the flowgraph hangs");
-        }
-    }
+    void ends() { BOOST_REQUIRE_MESSAGE(testing::ends(top), "the flowgraph hangs"); }
 
     gr::top_block_sptr top = gr::make_top_block("messages");
     std::shared_ptr<talker> to;

@@ -18,7 +18,6 @@
 
 #include <atomic>
 #include <ctime>
-#include <future>
 #include <pthread.h>
 #include <thread>
 
@@ -53,15 +52,6 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> tags_up_to(std::uint64_t to
     for (std::uint64_t n = 0; n < total; n += 1000)
         tags.emplace_back(n, n);
     return tags;
-}
-
-void ends(const gr::top_block_sptr& top, std::chrono::seconds within)
-{
-    auto ended = std::async(std::launch::async, [&] { top->wait(); });
-    if (ended.wait_for(within) != std::future_status::ready) {
-        top->stop();
-        BOOST_FAIL("the flowgraph hangs");
-    }
 }
 
 // A device sink that knows how much CPU its thread has used, and takes messages.
@@ -166,7 +156,7 @@ BOOST_FIXTURE_TEST_CASE(a_busy_chain_passes_on_what_a_sleeping_one_does,
     top->connect(second, 0, host, 0);
     top->connect(second, 0, sleeper, 0);
     top->start();
-    ends(top, std::chrono::seconds(50));
+    BOOST_REQUIRE_MESSAGE(ends(top, std::chrono::seconds(50)), "the flowgraph hangs");
     BOOST_TEST((to->items == items_up_to(many, 4, 2)));
     BOOST_TEST((sleeper->items == to->items));
     BOOST_TEST((host->items == to->items));
@@ -199,7 +189,7 @@ BOOST_FIXTURE_TEST_CASE(busy_blocks_take_single_items_with_history, on_imitated_
         to->launched.wait(n);
         BOOST_TEST(ring->writes() != writes);
     }
-    ends(top, std::chrono::seconds(20));
+    BOOST_REQUIRE_MESSAGE(ends(top, std::chrono::seconds(20)), "the flowgraph hangs");
     BOOST_TEST((to->items == items_up_to(40, 4)));
 }
 
@@ -250,7 +240,7 @@ BOOST_FIXTURE_TEST_CASE(a_busy_block_serves_messages_and_stops_while_it_waits,
         top->lock();
         top->unlock();
         top->stop();
-        ends(top, std::chrono::seconds(10));
+        BOOST_REQUIRE_MESSAGE(ends(top, std::chrono::seconds(10)), "the flowgraph hangs");
     }
     BOOST_TEST(to->failure() == "");
 }
@@ -273,7 +263,7 @@ BOOST_FIXTURE_TEST_CASE(a_busy_reader_holds_its_spans_and_its_writer, on_imitate
     BOOST_TEST(!to->launched.wait_for(5, std::chrono::milliseconds(300)));
     BOOST_TEST(from->launched.now() <= 8u);
     to->work.set(true);
-    ends(top, std::chrono::seconds(50));
+    BOOST_REQUIRE_MESSAGE(ends(top, std::chrono::seconds(50)), "the flowgraph hangs");
     BOOST_TEST(!to->changed);
     BOOST_TEST((to->items == items_up_to(100, 1 << 20, 1)));
 }
@@ -289,7 +279,7 @@ BOOST_FIXTURE_TEST_CASE(a_fault_ends_busy_blocks, on_imitated_driver)
     top->start();
     to->launched.wait(1000);
     fake.fault(CUDA_ERROR_ILLEGAL_ADDRESS);
-    ends(top, std::chrono::seconds(50));
+    BOOST_REQUIRE_MESSAGE(ends(top, std::chrono::seconds(50)), "the flowgraph hangs");
     BOOST_TEST(has(from->failure() + more->failure() + to->failure(),
                    "CUDA_ERROR_ILLEGAL_ADDRESS (700)"));
 }
@@ -303,7 +293,7 @@ BOOST_FIXTURE_TEST_CASE(an_exception_in_a_busy_block_ends_the_flowgraph,
     auto to = make<device_recorder>(fake, o);
     top->connect(make<device_source>(fake, busy(UINT64_MAX)), 0, to, 0);
     top->start();
-    ends(top, std::chrono::seconds(50));
+    BOOST_REQUIRE_MESSAGE(ends(top, std::chrono::seconds(50)), "the flowgraph hangs");
     BOOST_TEST(has(to->failure(), "the test says so"));
 }
 
@@ -395,7 +385,7 @@ BOOST_AUTO_TEST_CASE(a_fault_before_its_launch_is_not_the_block_s)
         to->synchronize();
         one.fake.fault(CUDA_ERROR_ILLEGAL_ADDRESS);
         from->allowed.reach(2);
-        ends(top, std::chrono::seconds(20));
+        BOOST_REQUIRE_MESSAGE(ends(top, std::chrono::seconds(20)), "the flowgraph hangs");
         BOOST_TEST(to->launched.now() == 1u);
         BOOST_TEST(has(to->failure(), "CUDA_ERROR_ILLEGAL_ADDRESS"));
         BOOST_TEST(!has(to->failure(), "in a kernel of"));

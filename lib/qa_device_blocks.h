@@ -4,6 +4,7 @@
 #define INCLUDED_RDMA_QA_DEVICE_BLOCKS_H
 
 #include "mem/cuda_gpu.h"
+#include "qa_ends.h"
 #include "qa_ring_buffer_blocks.h"
 #include "ring_device.h"
 #include "testing/fake_cuda.h"
@@ -96,6 +97,13 @@ struct device_options {
     std::uint64_t fail_at =
         UINT64_MAX; //!< device_work() throws when it comes to this item
 };
+
+inline device_options of_total(std::uint64_t total)
+{
+    device_options o;
+    o.total = total;
+    return o;
+}
 
 //! Kernels that write items 0, 1, 2, ...
 class device_source : public device_block

@@ -6,21 +6,11 @@
 // What the tests of faults on the imitated driver share.
 #include "qa_device_blocks.h"
 
-#include <gnuradio/top_block.h>
-
 #include <cstdlib>
-#include <future>
 
 namespace gr {
 namespace rdma {
 namespace testing {
-
-inline device_options of_total(std::uint64_t total)
-{
-    device_options o;
-    o.total = total;
-    return o;
-}
 
 //! Copies by kernels, of which one may be stuck, and another may fault.
 class copier : public device_block
@@ -79,17 +69,6 @@ inline source_options quiet_after(std::uint64_t items)
     s.total = UINT64_MAX;
     s.allowed = items;
     return s;
-}
-
-//! Whether it ends by itself; else it is stopped.
-inline bool ends(const gr::top_block_sptr& top)
-{
-    auto ended = std::async(std::launch::async, [&] { top->wait(); });
-    const bool in_time =
-        ended.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
-    if (!in_time)
-        top->stop();
-    return in_time;
 }
 
 //! As long as it lives, kernels take turns.

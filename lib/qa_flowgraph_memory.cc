@@ -10,8 +10,6 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include <future>
-
 using namespace gr::rdma;
 using namespace gr::rdma::testing;
 
@@ -47,11 +45,7 @@ std::string refusal(const gr::top_block_sptr& top)
     } catch (const config_error& error) {
         return error.what();
     }
-    auto ended = std::async(std::launch::async, [&] { top->wait(); });
-    if (ended.wait_for(std::chrono::seconds(50)) != std::future_status::ready) {
-        top->stop();
-        BOOST_FAIL("the flowgraph hangs");
-    }
+    BOOST_REQUIRE_MESSAGE(ends(top, std::chrono::seconds(50)), "the flowgraph hangs");
     return "";
 }
 

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 // Device blocks, the release rule and the staged source on the machine's GPU.
 #include "mem/gpu.h"
+#include "qa_ends.h"
 #include "qa_hw_pattern_blocks.h"
 #include "qa_source.h"
 #include "testing/gpu_level.h"
@@ -14,7 +15,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cstdio>
-#include <future>
 
 using namespace gr::rdma;
 using namespace gr::rdma::testing;
@@ -25,12 +25,8 @@ void run(const gr::top_block_sptr& top)
 {
     const auto begin = std::chrono::steady_clock::now();
     top->start();
-    auto ended = std::async(std::launch::async, [&] { top->wait(); });
-    if (ended.wait_for(std::chrono::seconds(50 * patience())) !=
-        std::future_status::ready) {
-        top->stop();
-        BOOST_FAIL("the flowgraph hangs");
-    }
+    BOOST_REQUIRE_MESSAGE(ends(top, std::chrono::seconds(50 * patience())),
+                          "the flowgraph hangs");
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     std::printf("%s: %.3f s\n", top->name().c_str(), took.count());
 }

@@ -12,6 +12,7 @@
 #include <spdlog/sinks/base_sink.h>
 
 #include <atomic>
+#include <future>
 #include <thread>
 
 using namespace gr::rdma;

@@ -1,6 +1,7 @@
 /* -*- c++ -*- */
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 // Full and empty rings, reconfiguration, and what is left behind.
+#include "qa_ends.h"
 #include "qa_ring_buffer_blocks.h"
 #include "readers.h"
 #include "testing/process_resources.h"
@@ -13,8 +14,6 @@
 #include <gnuradio/top_block.h>
 
 #include <boost/test/unit_test.hpp>
-
-#include <future>
 
 using namespace gr::rdma::testing;
 using std::chrono::milliseconds;
@@ -250,9 +249,7 @@ BOOST_AUTO_TEST_CASE(a_writer_with_nothing_to_write_ends_with_its_reader)
     top->connect(from, 0, head, 0);
     top->connect(head, 0, to, 0);
     top->start();
-    auto ended = std::async(std::launch::async, [&] { top->wait(); });
-    BOOST_TEST((ended.wait_for(std::chrono::seconds(20)) == std::future_status::ready));
-    top->stop();
+    BOOST_TEST(ends(top));
     BOOST_TEST(to->nitems_read(0) == 10u);
 }
 
